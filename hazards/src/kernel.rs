@@ -128,7 +128,12 @@ pub struct Unknown {
     pub block: Option<usize>,
     /// The lowest and the highest that it can be, if that is known.
     pub range: Option<(i64, i64)>,
+    /// The same in CTAs of each of [`SIZES`], where nothing says how many threads there are, and it matters.
+    pub by_threads: Vec<(i64, i64)>,
 }
+
+/// The numbers of threads in a CTA that are told apart where nothing says how many there are.
+pub const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 /// What a value is behind an edge: another one, or itself in the round before, and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -360,6 +365,8 @@ pub enum EventKind {
         semantics: Semantics,
         /// Its scope.
         scope: Scope,
+        /// Whether it is at another CTA, and does not spell its scope.
+        is_tacit: bool,
     },
     /// A wait on an mbarrier that has succeeded: it stands where that is known, so in a block of its own on an edge where it is
     /// tested.

@@ -7,6 +7,7 @@ mod check;
 mod finding;
 mod kernel;
 mod litmus;
+mod options;
 mod read;
 mod witness;
 
@@ -15,6 +16,7 @@ pub use self::{
     finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     litmus::litmus,
-    read::read,
+    options::Options,
+    read::{read, read_with},
     witness::{Class, Limits, Witness, Witnesses, options, witnesses},
 };

@@ -62,7 +62,7 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
     for &(place, one) in &first {
         for &(other, two) in &second {
             let known = graph.known_at(place);
-            let apart = graph.known_at(other).iter().any(|literal| graph.contradict(&known, *literal));
+            let apart = graph.known_at(other).iter().any(|literal| graph.contradict(known, *literal));
             let alone = (!apart).then_some([&finding.path[..], &[]]);
             let split = Some([&finding.path[..told], &finding.path[told..]]);
             let tests = [(alone, 1), (split, 2)].into_iter().filter_map(|(path, threads)| Some((path?, threads)));

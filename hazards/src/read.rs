@@ -24,18 +24,27 @@ use ptx_isa::{
 };
 
 use self::graph::Graph;
-use crate::kernel::Kernel;
+use crate::{kernel::Kernel, options::Options};
 
 /// The kernels of a module: each `.entry`, and each `.func` with a body that none of its functions calls.
 pub fn read(module: &Module) -> Vec<Kernel> {
+    read_with(module, &Options::default())
+}
+
+/// The same, where it is known what the kernels are launched with.
+pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
     let library = Library::of(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
     own.map(|function| {
-        let code = Flat::of(&library, function, Limits::default());
+        let mut code = Flat::of(&library, function, Limits::default());
+        if let (Some(block), None) = (options.block, code.head.required_threads) {
+            code.head.required_threads = Some(block);
+            code.head.most_threads = Some(block.into_iter().fold(1, u32::saturating_mul));
+        }
         let graph = Graph::of(&code);
-        let walked = walk::walk(&code, &graph);
+        let walked = walk::walk(&code, &graph, options);
         let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
         let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
         Kernel {

@@ -103,7 +103,7 @@ impl Level {
             (Verdict::Wrong, None) => Self::Possible,
             (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
             (Verdict::NotChecked, None) => Self::NotChecked,
-            (Verdict::Note, _) if finding.first.is_some() => Self::Warning,
+            (Verdict::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Self::Warning,
             (Verdict::Note, _) => Self::Note,
         }
     }

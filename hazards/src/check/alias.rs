@@ -1,24 +1,44 @@
 //! Whether two accesses touch the same memory.
 
 use super::token::{Round, Token};
-use crate::kernel::{Access, Address, Kernel, ObjectKind, Space, Sum, Varies};
+use crate::kernel::{Access, Address, Kernel, ObjectKind, SIZES, Space, Sum, Varies};
 
 /// What is known of two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Overlap {
     /// They touch nothing in common.
     No,
+    /// They do if a CTA has more threads than these, which nothing says.
+    Threads(u32),
     /// They may.
     Unknown,
     /// They do, for some threads and in some round of a loop if not in every one.
     Yes,
 }
 
+/// What no thread of a CTA does is nowhere.
+const NOWHERE: (i64, i64) = (i64::MAX, i64::MIN);
+
 /// Whether two accesses overlap.
 pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>) -> Overlap {
+    match overlap_in(kernel, one, round, other, None) {
+        Overlap::Yes if kernel.most.is_none() => {
+            let meet = |size: &usize| overlap_in(kernel, one, round, other, Some(*size)) == Overlap::Yes;
+            match (0..SIZES.len()).find(meet) {
+                Some(0) => Overlap::Yes,
+                Some(size) => Overlap::Threads(SIZES[size - 1]),
+                None => Overlap::Unknown,
+            }
+        }
+        overlap => overlap,
+    }
+}
+
+/// The same, in a CTA that has one of the sizes that are told apart.
+fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>, size: Option<usize>) -> Overlap {
     let (first, second) = (&one.access, &other.access);
-    let of_one = |sum: &Sum| bounds(kernel, &one.narrowed, sum);
-    let of_other = |sum: &Sum| bounds(kernel, &other.narrowed, sum);
+    let of_one = |sum: &Sum| bounds(kernel, &one.narrowed, sum, size);
+    let of_other = |sum: &Sum| bounds(kernel, &other.narrowed, sum, size);
     if first.space != second.space {
         return Overlap::No;
     }
@@ -53,12 +73,17 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
     }
     let ((index, a), (other_index, b)) = (parts(kernel, of_a), parts(kernel, of_b));
     let of_array = !(index.is_empty() && other_index.is_empty());
+    // A term without a range may hide more than an index, as a swizzled address does.
+    let is_open = |sum: &Sum| sum.terms.iter().any(|(value, _)| kernel.unknowns[*value].range.is_none());
+    let is_hidden = of_array && (is_open(&a) || is_open(&b));
     match round {
+        Round::Same if index != other_index && is_hidden => return Overlap::Unknown,
+        Round::Ahead if is_hidden => return Overlap::Unknown,
         // Two elements of an array, each by its own index: programs mean different ones.
         Round::Same if index != other_index => return Overlap::No,
         Round::Ahead if of_array => return Overlap::No,
-        // Some round comes to the same element.
-        Round::Earlier if of_array => return Overlap::Yes,
+        Round::Earlier if of_array => return Overlap::Unknown,
+        Round::Any if of_array => return Overlap::Yes,
         _ => {}
     }
     match (of_one(&a), of_other(&b)) {
@@ -73,7 +98,7 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
 /// where each of its threads has an offset of its own, nothing is known of how far the ring goes.
 pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     let (index, own) = parts(kernel, offset(first));
-    index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second)).is_none())
+    index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second), None).is_none())
 }
 
 /// An offset in two parts: what all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
@@ -93,11 +118,21 @@ fn offset(access: &Access) -> Sum {
     Sum { terms, constant: offset.constant & 0xffff }
 }
 
-/// The lowest and the highest that a sum can be, where some values have smaller ranges.
-fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum) -> Option<(i64, i64)> {
+/// The lowest and the highest that a sum can be, where some values have smaller ranges, in a CTA of some size.
+fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum, size: Option<usize>) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
+        if (low, high) == NOWHERE {
+            return Some(NOWHERE);
+        }
         let narrowed = narrowed.iter().find(|(own, _)| own == value).map(|(_, range)| *range);
-        let (from, to) = narrowed.or(kernel.unknowns[*value].range)?;
+        let unknown = &kernel.unknowns[*value];
+        let (mut from, mut to) = narrowed.or(unknown.range)?;
+        if let Some((low, high)) = size.and_then(|size| unknown.by_threads.get(size)) {
+            (from, to) = (from.max(*low), to.min(*high));
+        }
+        if from > to {
+            return Some(NOWHERE);
+        }
         let (from, to) = (from.checked_mul(*factor)?, to.checked_mul(*factor)?);
         Some((low.checked_add(from.min(to))?, high.checked_add(from.max(to))?))
     })
@@ -122,6 +157,9 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// Whether two accesses that begin within bounds overlap. One of unknown extent is taken to end where the next one begins.
 fn meet(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> bool {
+    if a == NOWHERE || b == NOWHERE {
+        return false;
+    }
     let end = |(_, high): (i64, i64), extent: Option<u64>| high.saturating_add_unsigned(extent.unwrap_or(1));
     a.0 < end(b, b_extent) && b.0 < end(a, a_extent)
 }

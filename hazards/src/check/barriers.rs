@@ -204,7 +204,10 @@ fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
         EventKind::Arrive { barrier, .. }
         | EventKind::TensorCommit { barrier, .. }
         | EventKind::CopyArrive(barrier) => Some(name(kernel, barrier)),
-        EventKind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
+        // A barrier of a warp tells other warps nothing.
+        EventKind::Barrier(barrier) if barrier.arrives && barrier.of != BarrierId::Warp => {
+            Some(hardware(kernel, barrier))
+        }
         _ => None,
     }
 }
@@ -222,7 +225,9 @@ fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
 fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
         EventKind::Wait { barrier, .. } => Some(name(kernel, barrier)),
-        EventKind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
+        EventKind::Barrier(barrier) if barrier.waits && barrier.of != BarrierId::Warp => {
+            Some(hardware(kernel, barrier))
+        }
         _ => None,
     }
 }

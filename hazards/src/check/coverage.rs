@@ -23,22 +23,22 @@ pub struct Cover {
     pub again: bool,
 }
 
-/// What each signal tells of each access.
-#[derive(Clone, Debug, Default)]
+/// What each signal tells of an access.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// For an access and a signal, what each arrival tells.
-    covers: FxHashMap<(usize, Signals), Vec<(Point, Cover)>>,
+    /// For a signal, what each arrival tells.
+    covers: FxHashMap<Signals, Vec<(Point, Cover)>>,
 }
 
 impl Coverage {
     /// What an arrival of the role that did the access tells.
-    pub fn entry(&mut self, number: usize, signal: Signals, point: Point) -> &mut Cover {
-        self.passed_on(number, signal, point, Cover::default())
+    pub fn entry(&mut self, signal: Signals, point: Point) -> &mut Cover {
+        self.passed_on(signal, point, Cover::default())
     }
 
     /// What an arrival tells, where its threads are those of a cover: of the same role, and of the same conditions.
-    pub fn passed_on(&mut self, number: usize, signal: Signals, point: Point, of: Cover) -> &mut Cover {
-        let covers = self.covers.entry((number, signal)).or_default();
+    pub fn passed_on(&mut self, signal: Signals, point: Point, of: Cover) -> &mut Cover {
+        let covers = self.covers.entry(signal).or_default();
         let is_it =
             |(other, cover): &(Point, Cover)| (*other, cover.passed_on, cover.among) == (point, of.passed_on, of.among);
         let at = covers.iter().position(is_it).unwrap_or_else(|| {
@@ -52,12 +52,11 @@ impl Coverage {
     /// a role may tell others of the same role. An arrival that may come too early tells nothing.
     pub fn get(
         &self,
-        number: usize,
         signal: Signals,
         role: Option<&[bool]>,
         is_of_others: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
-        let covers = self.covers.get(&(number, signal))?;
+        let covers = self.covers.get(&signal)?;
         // Where a role alone meets, its threads that have waited tell those that have not.
         let is_alone = covers.iter().all(|(_, cover)| cover.passed_on);
         let is_other = |(point, cover): &&(Point, Cover)| {
@@ -77,20 +76,21 @@ impl Coverage {
         })
     }
 
-    /// The signals that tell something of an access.
-    pub fn signals(&self, number: usize) -> impl Iterator<Item = Signals> {
-        self.covers.keys().filter(move |(of, _)| *of == number).map(|(_, signal)| *signal)
+    /// The signals that tell something of the access.
+    pub fn signals(&self) -> impl Iterator<Item = Signals> {
+        self.covers.keys().copied()
+    }
+
+    /// The signals of which some arrival comes when the access may be in flight.
+    pub fn early(&self) -> Signals {
+        let covers = self.covers.iter().filter(|(_, covers)| covers.iter().any(|(_, cover)| cover.bad));
+        covers.fold(0, |mask, (signal, _)| mask | signal)
     }
 
     /// The arrivals that give a signal when an access is complete.
-    pub fn good(&self, number: usize, signal: Signals) -> impl Iterator<Item = Point> {
-        let covers = self.covers.get(&(number, signal)).into_iter().flatten();
+    pub fn good(&self, signal: Signals) -> impl Iterator<Item = Point> {
+        let covers = self.covers.get(&signal).into_iter().flatten();
         covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(point, _)| *point)
-    }
-
-    /// How many covers are known. It grows until nothing new is told.
-    pub fn len(&self) -> usize {
-        self.covers.values().map(Vec::len).sum()
     }
 }
 

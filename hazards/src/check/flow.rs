@@ -45,11 +45,15 @@
 //! An access of registers concerns its own thread alone: only `CommitGroup`, `WaitGroup` and `MatrixFence` change it. An allocation is in
 //! flight until it is freed, which is no matter of progress.
 
+use std::rc::Rc;
+
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
+    assumed::{Assumed, Assumptions, limited},
     barriers::{Barriers, Signals},
+    classes::Notices,
     coverage::{Cover, Coverage, Foreign},
     graph::{EventGraph, Point},
     token::{Round, Token, TokenKind},
@@ -58,19 +62,19 @@ use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, 
 
 // The lattice.
 
-/// The accesses that may be in flight, by their numbers.
-pub type States = FxHashMap<usize, Vec<State>>;
+/// The states in which an access may be in flight.
+pub type States = Vec<State>;
 
 /// What is known of an access along a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pub progress: Progress,
     /// What holds of the thread that is followed.
-    pub assumed: Vec<Condition>,
+    pub assumed: Assumed,
 }
 
 /// How far an access is at a point of a path: what the thread that did it knows and, once it is shared, all threads that are here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Progress {
     pub done: Done,
     /// How many groups were committed behind the access.
@@ -107,8 +111,8 @@ pub struct Progress {
     pub after: bool,
     /// Whether `wgmma.fence` stands behind the access.
     pub matrix: bool,
-    /// Whether values in its address may be those of an earlier round.
-    pub stale: bool,
+    /// Of how many rounds earlier values in its address may be; 2 stands for more, too.
+    pub stale: u8,
     /// Whether the access passed a wait that leaves the latest groups in flight, as a pipeline does. Of another role's access: whether
     /// it is the one that this role does next, behind the one that was waited for.
     pub ahead: bool,
@@ -118,6 +122,10 @@ pub struct Progress {
     pub foreign: bool,
     /// Whether what told the threads here of the access told of an earlier round.
     pub again: bool,
+    /// Whether it may be that no execution has the access in flight here, as where that takes a loop to have no round.
+    pub maybe: bool,
+    /// Of another role's access: whether one of an earlier round has been waited for, so that this is to the next element of a ring.
+    pub next: bool,
 }
 
 /// How much of its operation is over, as far as waits of its thread say.
@@ -141,9 +149,10 @@ impl Progress {
     /// The round of a loop in which the access was done.
     pub fn round(&self) -> Round {
         match (self.stale, self.ahead) {
-            (false, _) => Round::Same,
-            (true, false) => Round::Earlier,
-            (true, true) => Round::Ahead,
+            (0, _) => Round::Same,
+            (_, true) => Round::Ahead,
+            (1, false) => Round::Earlier,
+            (_, false) => Round::Any,
         }
     }
 
@@ -154,24 +163,20 @@ impl Progress {
 }
 
 /// Adds states, and says whether something is new.
-pub fn join(into: &mut States, from: States) -> bool {
+pub fn join(assumptions: &mut Assumptions, into: &mut States, from: States) -> bool {
     let mut changed = false;
-    for (number, states) in from {
-        let here = into.entry(number).or_default();
-        for state in states {
-            changed |= insert(here, state);
-        }
+    for state in from {
+        changed |= insert(assumptions, into, state);
     }
     changed
 }
 
 /// Adds a state, and says whether something is new. Of equal progress, what is assumed in both is kept.
-pub fn insert(states: &mut Vec<State>, state: State) -> bool {
+pub fn insert(assumptions: &mut Assumptions, states: &mut States, state: State) -> bool {
     match states.iter_mut().find(|other| other.progress == state.progress) {
         Some(other) => {
-            let count = other.assumed.len();
-            other.assumed.retain(|condition| state.assumed.contains(condition));
-            other.assumed.len() != count
+            let both = assumptions.both(other.assumed, state.assumed);
+            std::mem::replace(&mut other.assumed, both) != both
         }
         None => {
             states.push(state);
@@ -180,20 +185,11 @@ pub fn insert(states: &mut Vec<State>, state: State) -> bool {
     }
 }
 
-/// Conditions in order, and not more than matter: to forget one is to assume less.
-pub fn limited(mut conditions: Vec<Condition>) -> Vec<Condition> {
-    conditions.sort_unstable();
-    conditions.dedup();
-    conditions.truncate(16);
-    conditions
-}
-
 // The transitions.
 
 /// An access that passes an event.
 pub struct Transition<'t, 'k> {
     pub flow: &'t Flow<'k>,
-    pub number: usize,
     pub token: &'t Token<'k>,
     pub crossing: &'t Crossing<'k>,
     /// How the access begins again, if another role does it.
@@ -288,7 +284,7 @@ impl Transition<'_, '_> {
     /// An mbarrier learns of the completion of the access by itself.
     fn completes(&mut self, now: &mut Progress) {
         now.completes |= self.crossing.signal;
-        let cover = self.coverage.entry(self.number, self.crossing.signal, self.crossing.point);
+        let cover = self.coverage.entry(self.crossing.signal, self.crossing.point);
         (cover.good, cover.unfenced) = (true, true);
     }
 
@@ -333,7 +329,7 @@ impl Transition<'_, '_> {
         }
         let passed_on = flow.role.is_some();
         let of = Cover { passed_on, among: if passed_on { now.among } else { 0 }, ..Cover::default() };
-        let cover = self.coverage.passed_on(self.number, signal, point, of);
+        let cover = self.coverage.passed_on(signal, point, of);
         if now.is_done(token) && !now.shared && flow.is_of_few(token, now, point) {
             // The arrival comes before what other threads did is over.
             cover.bad = true;
@@ -371,12 +367,12 @@ impl Transition<'_, '_> {
         let is_doubtful = |signals: Signals| signals & !flow.barriers.doubtful == 0;
         let begins_again =
             |bit: Signals, cover: Cover| cover.again || foreign.is_some_and(|foreign| foreign.again.contains(&bit));
-        let assumed = state.assumed.clone();
-        let is_of_others = |point: Point, among: usize| flow.is_of_others(crossing, &assumed, point, among);
+        let assumed = flow.assumptions.get(state.assumed);
+        let is_of_others = |point: Point, among: usize| flow.is_of_others(crossing, assumed, point, among);
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
             .filter(|bit| crossing.observed & bit != 0)
-            .filter_map(|bit| Some((bit, self.coverage.get(self.number, bit, flow.role.as_deref(), &is_of_others)?)));
+            .filter_map(|bit| Some((bit, self.coverage.get(bit, flow.role.as_deref(), &is_of_others)?)));
         let mut again = false;
         if completes | told != 0 {
             if !acquires && !tensor {
@@ -396,7 +392,7 @@ impl Transition<'_, '_> {
             if !cover.good {
                 now.started = true;
                 now.among = crossing.among;
-                state.assumed = crossing.known.clone();
+                state.assumed = crossing.assumed;
                 return again;
             }
             now.doubt |= cover.bad && bit & flow.barriers.hardware == 0 || is_doubtful(bit);
@@ -419,7 +415,7 @@ impl Transition<'_, '_> {
         }
         if acquires || tensor {
             self.share(now);
-            state.assumed = crossing.known.clone();
+            state.assumed = crossing.assumed;
         } else {
             now.seen = true;
         }
@@ -443,6 +439,8 @@ pub struct Crossing<'k> {
     observed: Signals,
     /// What holds of the threads that do the event.
     pub known: Vec<Condition>,
+    /// The same as a number.
+    assumed: Assumed,
     /// Those of them of which threads may differ: their number in [`Flow::among`].
     among: usize,
 }
@@ -451,15 +449,17 @@ impl<'k> Crossing<'k> {
     pub fn new(flow: &mut Flow<'k>, point: Point, event: &'k Event) -> Self {
         let (signal, observed) = (flow.barriers.signal(point), flow.barriers.observed(point));
         if observed == 0 && !matches!(event.kind, EventKind::Fence { .. }) {
-            return Self { point, event, signal, observed, known: Vec::new(), among: 0 };
+            let assumed = Assumed::default();
+            return Self { point, event, signal, observed, known: Vec::new(), assumed, among: 0 };
         }
-        let known = limited(flow.graph.known_at(point));
+        let known = limited(flow.graph.known_at(point).to_vec());
+        let assumed = flow.assumptions.of(known.clone());
         let varying = flow.graph.varying(&known);
         let among = flow.among.iter().position(|other| *other == varying).unwrap_or_else(|| {
             flow.among.push(varying);
             flow.among.len() - 1
         });
-        Self { point, event, signal, observed, known, among }
+        Self { point, event, signal, observed, known, assumed, among }
     }
 }
 
@@ -471,8 +471,14 @@ pub struct Flow<'k> {
     pub tokens: Vec<Token<'k>>,
     /// Whether each access meets some access through another proxy.
     pub crosses: Vec<bool>,
-    /// The accesses that begin at an event.
-    pub begins: FxHashMap<Point, Vec<usize>>,
+    /// For each block, the events that change how far accesses are, by [`Notices`].
+    pub noticed: [Rc<Vec<Vec<usize>>>; 3],
+    /// The same, with operations that signal a barrier.
+    pub noticed_with_signals: [Rc<Vec<Vec<usize>>>; 3],
+    /// What is assumed of threads.
+    pub assumptions: Assumptions,
+    /// What is the same for every access that passes an event, for those that were passed.
+    pub crossings: FxHashMap<Point, Rc<Crossing<'k>>>,
     /// Sets of conditions, which [`Progress::among`] counts. The first is empty.
     pub among: Vec<Vec<Condition>>,
     /// Waits and fences that bring some access further, with the spaces of these accesses.
@@ -491,15 +497,28 @@ impl<'k> Flow<'k> {
         tokens: Vec<Token<'k>>,
         crosses: Vec<bool>,
     ) -> Self {
-        let mut begins: FxHashMap<Point, Vec<usize>> = FxHashMap::default();
-        tokens.iter().enumerate().for_each(|(number, token)| begins.entry(token.point).or_default().push(number));
+        let noticed = |notices: Notices, with_signals: bool| {
+            let is_noticed = |block: usize, index: &usize| {
+                let kind = &graph.kernel.blocks[block].events[*index].kind;
+                notices.notices(kind) || with_signals && barriers.signal((block, *index)) != 0
+            };
+            let of = |block: usize| {
+                let all = 0..graph.kernel.blocks[block].events.len();
+                all.filter(|index| is_noticed(block, index)).collect()
+            };
+            Rc::new((0..graph.kernel.blocks.len()).map(of).collect())
+        };
+        let all = [Notices::Groups, Notices::Deallocations, Notices::All];
         Self {
             graph,
             barriers,
             readings,
             tokens,
             crosses,
-            begins,
+            noticed: all.map(|notices| noticed(notices, false)),
+            noticed_with_signals: all.map(|notices| noticed(notices, true)),
+            assumptions: Assumptions::new(),
+            crossings: FxHashMap::default(),
             among: vec![Vec::new()],
             useful: FxHashMap::default(),
             role: None,
@@ -543,8 +562,8 @@ impl<'k> Flow<'k> {
         }
         let is_one = self.graph.is_one_of_many(&own);
         match token.direction().is_some() || now.warp {
-            true => self.graph.warp(&token.conditions).is_none() && (is_one || self.graph.warp(&known).is_some()),
-            false => !token.is_single && (is_one || self.graph.is_single(&known)),
+            true => self.graph.warp(&token.conditions).is_none() && (is_one || self.graph.warp(known).is_some()),
+            false => !token.is_single && (is_one || self.graph.is_single(known)),
         }
     }
 
@@ -554,7 +573,7 @@ impl<'k> Flow<'k> {
         let apart = |conditions: &[Condition], others: &[Condition]| {
             conditions.iter().any(|condition| self.graph.contradict(others, *condition))
         };
-        let known = self.graph.varying(&self.graph.known_at(point));
-        apart(&known, &crossing.known) || point == crossing.point && apart(&self.among[among], assumed)
+        apart(self.graph.varying_at(point), &crossing.known)
+            || point == crossing.point && apart(&self.among[among], assumed)
     }
 }

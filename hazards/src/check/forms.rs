@@ -1,5 +1,6 @@
 //! What can be told from instructions alone, or from which come behind which.
 
+use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -78,14 +79,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let event = event(graph, point);
         match &event.kind {
             // An arrival that expects bytes tells of the copies alone.
-            EventKind::Arrive { barrier, scope, semantics, expects: false }
+            EventKind::Arrive { barrier, scope, semantics, expects: false, is_tacit }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
-                findings.push(wrong(
-                    event.line,
-                    Rule::R8,
-                    "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster",
-                ));
+                findings.push(elsewhere(flow, event.line, *is_tacit));
             }
             EventKind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
                 findings.push(wrong(
@@ -141,6 +138,16 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         Finding { remedy: Some(Remedy { help, edits: vec![edit] }), ..finding }
     }));
     findings
+}
+
+/// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, and rely on more than the manual says.
+fn elsewhere(flow: &Flow<'_>, line: u32, is_tacit: bool) -> Finding {
+    let is_warning = is_tacit && flow.readings != Readings::STRICT;
+    let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };
+    let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
+    let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {line}");
+    let remedy = Some(Remedy { help, edits: Vec::new() });
+    Finding { remedy, ..finding(flow.graph.kernel, line, Some(Rule::R8), verdict, message.into()) }
 }
 
 fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {

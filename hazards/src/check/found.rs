@@ -16,4 +16,6 @@ pub struct Key {
 pub struct Found<'k> {
     pub verdict: Verdict,
     pub second: Token<'k>,
+    /// If it is not known how many threads a CTA has: with more than so many, it is wrong.
+    pub threads: Option<u32>,
 }

@@ -16,8 +16,16 @@ pub struct EventGraph<'k> {
     pub previous: Vec<Vec<usize>>,
     /// The blocks that can be reached, in reverse post-order.
     pub order: Vec<usize>,
+    /// Where each block stands in that order.
+    pub position: Vec<usize>,
     /// What holds of a thread at the beginning of each block.
     known: Vec<Vec<Condition>>,
+    /// The same with what follows from it, and which of it may hold of some threads and not of others.
+    closed: Vec<(Vec<Condition>, Vec<Condition>)>,
+    /// What holds of a thread that does an event with a guard, likewise.
+    guarded: FxHashMap<Point, (Vec<Condition>, Vec<Condition>)>,
+    /// The value that is the number of the thread.
+    thread: Option<usize>,
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
     /// What values become along each edge, by the blocks in front of it and behind it.
@@ -37,6 +45,8 @@ impl<'k> EventGraph<'k> {
                 previous[edge.to].push(block);
             }
         }
+        let mut position = vec![usize::MAX; kernel.blocks.len()];
+        order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
         let known = known(kernel, &order);
         let loops = loops(kernel, &order);
         let mut meetings: FxHashMap<(usize, usize), Vec<Meeting>> = FxHashMap::default();
@@ -52,7 +62,37 @@ impl<'k> EventGraph<'k> {
             block.next.iter().filter(move |edge| fails && !kernel.blocks[edge.to].is_dead_end)
         });
         let asserted = asserted.filter_map(|edge| edge.when).collect();
-        Self { kernel, previous, order, known, loops, meetings, tests, asserted }
+        let thread = kernel.unknowns.iter().position(|value| value.kind == UnknownKind::Thread);
+        let (closed, guarded) = Default::default();
+        let mut graph = Self {
+            kernel,
+            previous,
+            order,
+            position,
+            known,
+            closed,
+            guarded,
+            thread,
+            loops,
+            meetings,
+            tests,
+            asserted,
+        };
+        let with_varying = |known: Vec<Condition>| {
+            let known = graph.closed(known);
+            let varying = graph.varying(&known);
+            (known, varying)
+        };
+        let closed = graph.known.iter().map(|known| with_varying(known.clone())).collect();
+        let mut guarded = FxHashMap::default();
+        for (block, own) in kernel.blocks.iter().enumerate() {
+            for (index, event) in own.events.iter().enumerate().filter(|(_, event)| !event.guard.is_empty()) {
+                let known = graph.known[block].iter().chain(&event.guard).copied().collect();
+                guarded.insert((block, index), with_varying(known));
+            }
+        }
+        (graph.closed, graph.guarded) = (closed, guarded);
+        graph
     }
 
     /// What holds of a thread at the beginning of a block.
@@ -61,16 +101,23 @@ impl<'k> EventGraph<'k> {
     }
 
     /// What holds of a thread that does an event.
-    pub fn known_at(&self, (block, index): Point) -> Vec<Condition> {
-        let mut known = self.known[block].clone();
-        known.extend(&self.kernel.blocks[block].events[index].guard);
-        self.closed(known)
+    pub fn known_at(&self, point: Point) -> &[Condition] {
+        &self.here(point).0
+    }
+
+    /// What may hold of a thread that does an event and not of others.
+    pub fn varying_at(&self, point: Point) -> &[Condition] {
+        &self.here(point).1
+    }
+
+    fn here(&self, point: Point) -> &(Vec<Condition>, Vec<Condition>) {
+        self.guarded.get(&point).unwrap_or(&self.closed[point.0])
     }
 
     /// Whether no thread does an event.
     pub fn is_dead(&self, point: Point) -> bool {
         let known = self.known_at(point);
-        known.iter().any(|condition| self.contradict(&known, *condition))
+        known.iter().any(|condition| self.contradict(known, *condition))
     }
 
     /// Whether a block is in a loop.
@@ -147,7 +194,7 @@ impl<'k> EventGraph<'k> {
         if self.kernel.unknowns[value].kind != UnknownKind::Warp {
             return Some((value, low, high));
         }
-        match self.kernel.unknowns.iter().position(|value| value.kind == UnknownKind::Thread) {
+        match self.thread {
             Some(thread) => Some((thread, low.saturating_mul(32), high.saturating_mul(32).saturating_add(31))),
             None => Some((value, low, high)),
         }

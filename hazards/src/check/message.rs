@@ -74,7 +74,13 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
             "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"
         ),
     };
-    if found.verdict == Verdict::NotChecked { format!("not checked: it cannot be told whether {said}") } else { said }
+    match found {
+        Found { verdict: Verdict::NotChecked, threads: Some(threads), .. } => {
+            format!("not checked: if a CTA has more than {threads} threads, which the kernel does not say, {said}")
+        }
+        Found { verdict: Verdict::NotChecked, .. } => format!("not checked: it cannot be told whether {said}"),
+        _ => said,
+    }
 }
 
 /// How many more accesses lack what one does, as the end of its sentence.

@@ -31,7 +31,7 @@ impl Flow<'_> {
         let ours = &second.conditions;
         // A condition that all threads of the CTA have alike holds of the threads of both accesses.
         let alike = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies == Varies::No;
-        let both: Vec<_> = ours.iter().chain(&state.assumed).copied().filter(alike).collect();
+        let both: Vec<_> = ours.iter().chain(self.assumptions.get(state.assumed)).copied().filter(alike).collect();
         if both.iter().any(|condition| self.graph.contradict(&both, *condition)) {
             return None;
         }
@@ -91,6 +91,18 @@ impl Flow<'_> {
         later.then_some((Rule::R11, Lack::After))
     }
 
+    /// Whether it is not certain that the first access is only as far as its state says where the second one is done.
+    pub fn is_open(&self, state: &State, second: &Token<'_>, lack: Lack) -> bool {
+        let now = &state.progress;
+        // Some threads know, and whether that of the second is one of them cannot be told.
+        let among = &self.among[now.among];
+        let excludes = |condition: &Condition| self.graph.contradict(&second.conditions, *condition);
+        let knows_partly = now.shared && !among.is_empty() && !among.iter().any(excludes);
+        let of_warp = now.warp && !now.shared && second.operation().is_none_or(|of| *of == Operation::Copy);
+        let may_know = self.role.is_some() && knows_partly || of_warp;
+        now.doubt || now.maybe || lack == Lack::Sharing && may_know
+    }
+
     /// Whether a lack is an error in the strict profile alone: the proxy fence between a read and a copy that overwrites what was read. The
     /// manual asks for it, and many kernels lack it.
     pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, lack: Lack) -> bool {
@@ -126,7 +138,7 @@ impl Flow<'_> {
         let elected =
             |condition: &Condition| condition.holds && kernel.predicates[condition.predicate].test == Test::OneOfWarp;
         let are_elected = first.conditions.iter().any(elected) && second.conditions.iter().any(elected);
-        !state.progress.stale && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
+        state.progress.stale == 0 && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
     }
 
     /// Whether groups of four warps have columns of their own, and those of one group in the first access are those of another in the

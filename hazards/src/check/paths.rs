@@ -3,25 +3,33 @@
 //! An access is followed along the paths of the thread that does it. Once it is shared, these are the paths of all threads that have
 //! learned of it.
 
-use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 use super::{
+    assumed::Passes,
+    classes::{Class, Notices},
     coverage::{Coverage, Foreign},
-    flow::{Crossing, Flow, Progress, State, States, Transition, insert, join, limited},
+    flow::{Crossing, Flow, Progress, State, States, Transition, insert, join},
     graph::Point,
     token::{Token, TokenKind},
 };
 use crate::kernel::{Access, Condition, Event, EventKind, ObjectKind, Test, Varies};
 
-/// Which accesses are followed.
+/// Whose access is followed.
 pub enum Mode<'f> {
-    /// Every access, from the event that does it.
+    /// The own one of the threads that are followed, from the event that does it.
     Own,
-    /// Accesses of another role, from where it may begin them.
-    Foreign(&'f FxHashMap<usize, Foreign>),
+    /// That of another role, from where this may begin it.
+    Foreign(&'f Foreign),
 }
 
-/// How much work a kernel may take, in accesses times events.
+impl Mode<'_> {
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_))
+    }
+}
+
+/// How much work a kernel may take, in states of accesses that pass an event or an edge.
 const WORK: usize = 4_000_000;
 
 /// A kernel takes more work than it may.
@@ -29,55 +37,107 @@ const WORK: usize = 4_000_000;
 pub struct TooLarge;
 
 impl<'k> Flow<'k> {
-    /// What is in flight at the beginning of each block.
+    /// How far accesses may be at the beginning of each block.
     pub fn run(
         &mut self,
+        class: &Class,
         start: Vec<(usize, States)>,
         within: Option<&[bool]>,
         mode: &Mode<'_>,
         coverage: &mut Coverage,
     ) -> Result<Vec<States>, TooLarge> {
-        let blocks = self.graph.kernel.blocks.len();
-        let mut position = vec![usize::MAX; blocks];
-        self.graph.order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
-        let mut before: Vec<States> = vec![States::default(); blocks];
+        let graph = self.graph;
+        let mut before: Vec<States> = vec![States::default(); graph.kernel.blocks.len()];
         let mut open = std::collections::BTreeSet::new();
-        for (block, states) in start {
-            join(&mut before[block], states);
-            open.insert(position[block]);
-        }
-        let is_within = |at: &usize| within.is_none_or(|within| within[self.graph.order[*at]]);
-        open.extend((0..self.graph.order.len()).filter(is_within));
-        while let Some(at) = open.pop_first() {
-            let block = self.graph.order[at];
-            let mut states = before[block].clone();
-            for index in 0..self.graph.kernel.blocks[block].events.len() {
-                self.pass((block, index), &mut states, mode, coverage)?;
+        let is_within = |block: usize| within.is_none_or(|within| within[block]);
+        match mode {
+            Mode::Own => drop(open.insert(graph.position[class.block])),
+            Mode::Foreign(foreign) => {
+                let permits = foreign.permits.iter().chain(&foreign.first_permits).map(|(block, _)| *block);
+                open.extend(permits.filter(|block| is_within(*block)).map(|block| graph.position[block]));
             }
-            for (edge, next) in self.graph.kernel.blocks[block].next.iter().enumerate() {
-                if within.is_some_and(|within| !within[next.to]) {
+        }
+        for (block, states) in start {
+            join(&mut self.assumptions, &mut before[block], states);
+            open.insert(graph.position[block]);
+        }
+        while let Some(at) = open.pop_first() {
+            let Some(&block) = graph.order.get(at) else { continue };
+            let mut states = before[block].clone();
+            self.through(class, block, &mut states, mode, coverage)?;
+            for (edge, next) in graph.kernel.blocks[block].next.iter().enumerate() {
+                if !is_within(next.to) {
                     continue;
                 }
-                let there = self.along(block, edge, &states);
-                if join(&mut before[next.to], there) {
-                    open.insert(position[next.to]);
+                let there = self.along(class, block, edge, &states)?;
+                if join(&mut self.assumptions, &mut before[next.to], there) {
+                    open.insert(graph.position[next.to]);
                 }
             }
         }
         Ok(before)
     }
 
+    /// Takes accesses from the beginning of a block to its end.
+    pub fn through(
+        &mut self,
+        class: &Class,
+        block: usize,
+        states: &mut States,
+        mode: &Mode<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<(), TooLarge> {
+        let mut fresh = self.fresh(class, block, mode, coverage);
+        let noticed = self.noticed(class.notices, mode.is_foreign());
+        let begins = fresh.map_or(0, |_| class.behind);
+        for (count, &index) in noticed[block].iter().enumerate() {
+            if count == begins {
+                self.begin(states, &mut fresh);
+            }
+            self.pass(class, (block, index), states, mode, coverage)?;
+        }
+        self.begin(states, &mut fresh);
+        Ok(())
+    }
+
+    /// How far the own accesses of a block are behind the events that do them.
+    pub fn fresh(&mut self, class: &Class, block: usize, mode: &Mode<'_>, coverage: &mut Coverage) -> Option<State> {
+        if mode.is_foreign() || block != class.block {
+            return None;
+        }
+        let token = &self.tokens[class.numbers[0]];
+        let signal = self.barriers.signal(token.point);
+        let progress = Progress::issued(token, signal);
+        if progress.completes != 0 {
+            coverage.entry(signal, token.point).good = true;
+        }
+        Some(State { progress, assumed: self.assumptions.of(token.conditions.clone()) })
+    }
+
+    /// Adds accesses that have just begun.
+    pub fn begin(&mut self, states: &mut States, fresh: &mut Option<State>) {
+        if let Some(state) = fresh.take() {
+            insert(&mut self.assumptions, states, state);
+        }
+    }
+
+    /// For each block, the events that change how far accesses are; with those that let another role go on, if that is asked.
+    pub fn noticed(&self, notices: Notices, with_signals: bool) -> Rc<Vec<Vec<usize>>> {
+        let all = if with_signals { &self.noticed_with_signals } else { &self.noticed };
+        all[notices as usize].clone()
+    }
+
     /// The state of another role's access where the threads that are followed learn that it may have begun. Conditions of the access hold
     /// of them too, if they are the same in all of the kernel.
-    pub fn begun(&self, number: usize, known: &[Condition]) -> State {
+    pub fn begun(&mut self, class: &Class, known: &[Condition]) -> State {
         let predicates = &self.graph.kernel.predicates;
         let is_alike = |condition: &&Condition| {
             let predicate = &predicates[condition.predicate];
             predicate.varies == Varies::No && predicate.block.is_none()
         };
-        let alike = self.tokens[number].conditions.iter().filter(is_alike);
-        let assumed = limited(known.iter().chain(alike).copied().collect());
-        State { progress: Progress { foreign: true, ..Progress::default() }, assumed }
+        let alike = self.tokens[class.numbers[0]].conditions.iter().filter(is_alike);
+        let assumed = known.iter().chain(alike).copied().collect();
+        State { progress: Progress { foreign: true, ..Progress::default() }, assumed: self.assumptions.of(assumed) }
     }
 
     /// Counts work, and stops where it is too much.
@@ -86,102 +146,78 @@ impl<'k> Flow<'k> {
         if self.work > WORK { Err(TooLarge) } else { Ok(()) }
     }
 
-    /// Takes what is in flight in front of an event to what is in flight behind it.
+    /// What is the same for all accesses that pass an event.
+    fn crossing(&mut self, point: Point) -> Rc<Crossing<'k>> {
+        if let Some(known) = self.crossings.get(&point) {
+            return known.clone();
+        }
+        let event = &self.graph.kernel.blocks[point.0].events[point.1];
+        let crossing = Rc::new(Crossing::new(self, point, event));
+        self.crossings.insert(point, crossing.clone());
+        crossing
+    }
+
+    /// Takes accesses from in front of an event to behind it.
     pub fn pass(
         &mut self,
+        class: &Class,
         point: Point,
         states: &mut States,
         mode: &Mode<'_>,
         coverage: &mut Coverage,
     ) -> Result<(), TooLarge> {
-        let event = &self.graph.kernel.blocks[point.0].events[point.1];
-        if !matches!(event.kind, EventKind::Access(_)) && !states.is_empty() {
-            self.spend(states.values().map(Vec::len).sum())?;
-            let crossing = Crossing::new(self, point, event);
-            let mut numbers: Vec<_> = states.keys().copied().collect();
-            numbers.sort_unstable();
-            for number in numbers {
-                let old = states.remove(&number).unwrap_or_default();
-                let foreign = match mode {
-                    Mode::Own => None,
-                    Mode::Foreign(table) => table.get(&number),
-                };
-                let mut new = Vec::with_capacity(old.len());
-                for state in old {
-                    self.follow(number, state, &crossing, foreign, coverage, &mut new);
-                }
-                if let Some(foreign) = foreign
-                    && foreign.permits_at(point, new.is_empty())
-                {
-                    let ahead =
-                        !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
-                    let begun = self.begun(number, &crossing.known);
-                    insert(&mut new, State { progress: Progress { ahead, ..begun.progress }, ..begun });
-                }
-                if !new.is_empty() {
-                    states.insert(number, new);
-                }
+        let graph = self.graph;
+        let foreign = match mode {
+            Mode::Own => None,
+            Mode::Foreign(foreign) => Some(*foreign),
+        };
+        if !states.is_empty() {
+            self.spend(states.len())?;
+            let crossing = self.crossing(point);
+            let mut new = Vec::with_capacity(states.len());
+            for state in std::mem::take(states) {
+                self.follow(class, state, &crossing, foreign, coverage, &mut new);
             }
+            if foreign.is_some_and(|foreign| foreign.permits_at(point, new.is_empty())) {
+                let ahead = !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
+                let begun = self.begun(class, &crossing.known);
+                let progress = Progress { ahead, next: !new.is_empty(), ..begun.progress };
+                let state = State { progress, ..begun };
+                insert(&mut self.assumptions, &mut new, state);
+            }
+            *states = new;
         }
-        if let Mode::Foreign(table) = mode {
-            if self.barriers.signal(point) != 0 {
-                for (&number, foreign) in table.iter() {
-                    if foreign.permits_at(point, true) && !states.contains_key(&number) {
-                        states.insert(number, vec![self.begun(number, &self.graph.known_at(point))]);
-                    }
-                }
-            }
-            return Ok(());
-        }
-        for &number in self.begins.get(&point).map_or(&[][..], |numbers| numbers) {
-            let token = &self.tokens[number];
-            let signal = self.barriers.signal(point);
-            let progress = Progress::issued(token, signal);
-            if progress.completes != 0 {
-                coverage.entry(number, signal, point).good = true;
-            }
-            let assumed = limited(token.conditions.clone());
-            insert(states.entry(number).or_default(), State { progress, assumed });
+        if foreign.is_some_and(|foreign| foreign.permits_at(point, true)) && states.is_empty() {
+            states.push(self.begun(class, graph.known_at(point)));
         }
         Ok(())
     }
 
-    /// What is in flight where an edge leads.
-    pub fn along(&self, block: usize, edge: usize, states: &States) -> States {
-        let edge = &self.graph.kernel.blocks[block].next[edge];
-        let kernel = self.graph.kernel;
+    /// How far accesses are where an edge leads.
+    pub fn along(&mut self, class: &Class, block: usize, edge: usize, states: &States) -> Result<States, TooLarge> {
+        let graph = self.graph;
+        let to = graph.kernel.blocks[block].next[edge].to;
         let mut there = States::default();
-        for (&number, states) in states {
-            let token = &self.tokens[number];
-            let mut kept = Vec::with_capacity(states.len());
-            for state in states {
-                if let Some(when) = edge.when
-                    && (self.graph.contradict(&state.assumed, when) || self.is_other_warp(token, when))
-                {
-                    continue;
-                }
-                if token.kind == TokenKind::Allocated && self.frees_elsewhere(block, edge.to, token) {
-                    continue;
-                }
-                let mut state = state.clone();
-                if let Some(when) = edge.when
-                    && !state.assumed.contains(&when)
-                {
-                    state.assumed.extend(self.graph.closed(vec![when]));
-                    state.assumed = limited(state.assumed);
-                }
-                let before = state.assumed.clone();
-                state.assumed.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
-                state.assumed = limited(self.graph.met(block, edge.to, state.assumed, &before));
-                let computed = |(value, _): &(usize, i64)| kernel.unknowns[*value].block == Some(edge.to);
-                state.progress.stale |= token.access.address.offset.terms.iter().any(computed);
-                insert(&mut kept, state);
-            }
-            if !kept.is_empty() {
-                there.insert(number, kept);
-            }
+        if states.is_empty() {
+            return Ok(there);
         }
-        there
+        self.spend(states.len() / 8)?;
+        let token = &self.tokens[class.numbers[0]];
+        let computed = |(value, _): &(usize, i64)| graph.kernel.unknowns[*value].block == Some(to);
+        let makes_stale = token.access.address.offset.terms.iter().any(computed);
+        let when = graph.kernel.blocks[block].next[edge].when;
+        let is_left = when.is_some_and(|when| self.is_other_warp(token, when))
+            || token.kind == TokenKind::Allocated && self.frees_elsewhere(block, to, token);
+        if is_left {
+            return Ok(there);
+        }
+        for state in states {
+            let Some(assumed) = self.assumptions.along(graph, state.assumed, block, edge) else { continue };
+            let mut state = State { assumed, ..*state };
+            state.progress.stale = (state.progress.stale + u8::from(makes_stale)).min(2);
+            insert(&mut self.assumptions, &mut there, state);
+        }
+        Ok(there)
     }
 
     /// Whether threads that take an edge are of another warp than the one that runs tensor operations. Where code elects a thread of
@@ -245,32 +281,27 @@ impl<'k> Flow<'k> {
     /// Takes one state past an event. It becomes two where it is not known whether its thread does the event.
     fn follow(
         &mut self,
-        number: usize,
+        class: &Class,
         mut state: State,
         crossing: &Crossing<'k>,
         foreign: Option<&Foreign>,
         coverage: &mut Coverage,
         new: &mut Vec<State>,
     ) {
-        let event = crossing.event;
+        let (graph, event) = (self.graph, crossing.event);
+        let number = class.numbers[0];
         if self.frees_under(number, event) {
             return;
         }
-        if !event.guard.is_empty() {
-            let here = self.graph.closed(state.assumed.clone());
-            if event.guard.iter().any(|condition| self.graph.contradict(&here, *condition)) {
-                insert(new, state);
+        match self.assumptions.passes(graph, state.assumed, crossing.point) {
+            Passes::Always => {}
+            Passes::Never => {
+                insert(&mut self.assumptions, new, state);
                 return;
             }
-            if !event.guard.iter().all(|condition| self.graph.implied(&here, *condition)) {
-                let mut skips = state.clone();
-                if let [only] = event.guard[..] {
-                    skips.assumed.push(only.opposite());
-                    skips.assumed = limited(skips.assumed);
-                }
-                insert(new, skips);
-                state.assumed.extend(&event.guard);
-                state.assumed = limited(state.assumed);
+            Passes::Either(skips, does) => {
+                insert(&mut self.assumptions, new, State { assumed: skips, ..state });
+                state.assumed = does;
             }
         }
         let token = &self.tokens[number];
@@ -280,18 +311,21 @@ impl<'k> Flow<'k> {
         {
             return;
         }
-        let old = state.progress.clone();
-        let again = Transition { flow: self, number, token, crossing, foreign, coverage }.apply(&mut state);
+        let old = state.progress;
+        let again = Transition { flow: self, token, crossing, foreign, coverage }.apply(&mut state);
         if old.done != state.progress.done || old.fenced != state.progress.fenced {
             let space = token.access.space;
             self.useful.entry(crossing.point).or_default().insert(space);
         }
         if again {
-            insert(new, self.begun(number, &state.assumed));
+            let known = self.assumptions.get(state.assumed).to_vec();
+            let begun = self.begun(class, &known);
+            let progress = Progress { next: true, ..begun.progress };
+            insert(&mut self.assumptions, new, State { progress, ..begun });
         }
         // Another role's access is followed when it is over, too: threads that know it may tell others.
         if foreign.is_some() || !self.is_over(number, &state.progress) {
-            insert(new, state);
+            insert(&mut self.assumptions, new, state);
         }
     }
 }

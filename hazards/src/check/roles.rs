@@ -27,13 +27,71 @@ pub struct Fork {
     pub ours: Vec<bool>,
     /// The blocks of the second side alone, and those behind the block where the sides meet.
     pub followed: Vec<bool>,
+    gates: Vec<Gate>,
+    /// The events of each block that are gates.
+    gates_of: Vec<Vec<usize>>,
+}
+
+/// A wait of the first side that goes on only behind the second.
+struct Gate {
+    at: Point,
+    /// Whether it is a barrier at which both sides meet.
+    is_met: bool,
+    /// The events of the second side that let it go on.
+    permits: Vec<Point>,
+}
+
+/// The ways within the first side to a point, that pass no gate.
+struct Ways {
+    to: Point,
+    /// The blocks from whose beginning one leads there.
+    begins: Vec<bool>,
+}
+
+impl Ways {
+    fn to(fork: &Fork, graph: &EventGraph<'_>, to: Point) -> Self {
+        let mut begins = vec![false; fork.theirs.len()];
+        let is_free = |block: usize, end: usize| fork.gates_of[block].iter().all(|gate| *gate >= end);
+        let mut open = Vec::new();
+        if is_free(to.0, to.1) {
+            begins[to.0] = true;
+            open.push(to.0);
+        }
+        while let Some(block) = open.pop() {
+            for &previous in graph.previous[block].iter().filter(|_| fork.theirs[block]) {
+                if !begins[previous] && is_free(previous, usize::MAX) {
+                    begins[previous] = true;
+                    open.push(previous);
+                }
+            }
+        }
+        Self { to, begins }
+    }
+
+    fn lead(&self, fork: &Fork, graph: &EventGraph<'_>, (block, index): Point) -> bool {
+        let mut gates = fork.gates_of[block].iter().filter(|gate| **gate >= index);
+        if block == self.to.0 && index <= self.to.1 && gates.clone().all(|gate| *gate >= self.to.1) {
+            return true;
+        }
+        let leads = |edge: &Edge| fork.theirs[edge.to] && self.begins[edge.to];
+        gates.next().is_none() && graph.kernel.blocks[block].next.iter().any(leads)
+    }
+}
+
+/// Whether an access of the first side may be in flight where the second begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromStart {
+    No,
+    /// Where a loop that waits for the second side has no round.
+    WithoutRounds,
+    Yes,
 }
 
 /// A block with more successors than this is no fork: a table of jumps does not choose roles.
 const WAYS: usize = 32;
 
 /// The forks of a kernel, each seen from both sides.
-pub fn forks(graph: &EventGraph<'_>) -> Vec<Fork> {
+pub fn forks(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Fork> {
     let ends = post_dominators(graph);
     let mut forks = Vec::new();
     for &block in &graph.order {
@@ -68,8 +126,10 @@ pub fn forks(graph: &EventGraph<'_>) -> Vec<Fork> {
                 let alone = |a: &[bool], b: &[bool]| a.iter().zip(b).map(|(a, b)| *a && !*b).collect::<Vec<_>>();
                 let (theirs, ours) = (alone(theirs, ours), alone(ours, theirs));
                 let followed = followed(graph, &ours, end);
-                let fork = Fork { block, edge, begin: next[first].to, theirs, ours, followed };
+                let (gates, gates_of) = Default::default();
+                let mut fork = Fork { block, edge, begin: next[first].to, theirs, ours, followed, gates, gates_of };
                 if has_events(graph, &fork.theirs) && has_events(graph, &fork.ours) {
+                    fork.find_gates(graph, barriers);
                     forks.push(fork);
                 }
             }
@@ -95,44 +155,27 @@ fn has_events(graph: &EventGraph<'_>, side: &[bool]) -> bool {
 
 impl Fork {
     /// How an access of the first side comes to be in flight on the second; and whether it may be in flight where that begins.
-    pub fn foreign(
-        &self,
-        graph: &EventGraph<'_>,
-        barriers: &Barriers,
-        coverage: &Coverage,
-        number: usize,
-        point: Point,
-    ) -> (Foreign, bool) {
-        let asked = self.asked(graph, barriers);
-        // The waits of the first side that go on only behind the second.
-        let gate = |at: Point, event: &Event| asked.is_gate(barriers, at, event);
-        let within = |edge: &Edge| self.theirs[edge.to];
-        let reach = |from: Point| reaches(graph, from, point, &within, &gate);
-        let from_start = reach((self.begin, 0));
-        let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
-        let theirs = || {
-            let blocks = (0..self.theirs.len()).filter(|block| self.theirs[*block]);
-            let events = |block: usize| graph.kernel.blocks[block].events.iter().enumerate();
-            blocks.flat_map(move |block| events(block).map(move |(index, event)| ((block, index), event)))
+    pub fn foreign(&self, graph: &EventGraph<'_>, coverage: &Coverage, point: Point) -> (Foreign, FromStart) {
+        let ways = Ways::to(self, graph, point);
+        let from_start = ways.lead(self, graph, (self.begin, 0));
+        // Past a wait in a loop that leads to the access, too, a way leads only where the loop has no round.
+        let skips = |gate: &Gate| graph.is_in_loop(gate.at.0) && ways.lead(self, graph, (gate.at.0, gate.at.1 + 1));
+        let from_start = match from_start {
+            true if self.gates.iter().any(skips) => FromStart::WithoutRounds,
+            true => FromStart::Yes,
+            false => FromStart::No,
         };
-        let gates: Vec<_> = theirs().filter(|(at, event)| gate(*at, event)).collect();
-        for &(at, event) in gates.iter().filter(|((block, index), _)| reach((*block, index + 1))) {
-            // A wait behind a loop that waits for the same signals waits for the last round. What else stands behind it is not known.
-            let observed = barriers.observed(at);
-            let in_loop = |(other, _): &(Point, &Event)| {
-                graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
-            };
-            if matches!(event.kind, EventKind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
-                continue;
+        let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
+        for gate in self.gates.iter().filter(|gate| !gate.permits.is_empty()) {
+            if ways.lead(self, graph, (gate.at.0, gate.at.1 + 1)) {
+                let into = if gate.is_met { &mut first_permits } else { &mut permits };
+                into.extend(gate.permits.iter().copied());
             }
-            let is_met = matches!(event.kind, EventKind::Barrier(_)) && observed & asked.given != 0;
-            let into = if is_met { &mut first_permits } else { &mut permits };
-            into.extend(self.permits(graph, barriers, asked.own(observed)));
         }
         let mut again = FxHashSet::default();
-        for signal in coverage.signals(number) {
-            let mut theirs = coverage.good(number, signal).filter(|(block, _)| self.theirs[*block]);
-            if theirs.any(|(block, index)| reach((block, index + 1))) {
+        for signal in coverage.signals() {
+            let mut theirs = coverage.good(signal).filter(|(block, _)| self.theirs[*block]);
+            if theirs.any(|(block, index)| ways.lead(self, graph, (block, index + 1))) {
                 again.insert(signal);
             }
         }
@@ -140,13 +183,64 @@ impl Fork {
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
+    /// For each block, the event from which on something that stands behind an access of the first side may have been waited for; it is
+    /// none of the signals that come too early for it.
+    pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, early: Signals) -> Vec<usize> {
+        let mut given = barriers.signal(point);
+        let theirs = graph.reached(&[point.0], |block| !self.theirs[block]);
+        for block in (0..theirs.len()).filter(|block| self.theirs[*block] && (theirs[*block] || *block == point.0)) {
+            let from = if theirs[block] { 0 } else { point.1 };
+            let events = from..graph.kernel.blocks[block].events.len();
+            given |= events.fold(0, |mask, index| mask | barriers.signal((block, index)));
+        }
+        given &= !early;
+        let mut asked = vec![usize::MAX; self.followed.len()];
+        let mut open = Vec::new();
+        for block in (0..self.followed.len()).filter(|block| self.followed[*block]) {
+            let events = graph.kernel.blocks[block].events.iter().enumerate();
+            let mut waits = events.filter(|(_, event)| is_wait(event)).map(|(index, _)| index);
+            if let Some(first) = waits.find(|index| barriers.observed((block, *index)) & given != 0) {
+                asked[block] = first;
+                open.push(block);
+            }
+        }
+        let behind = graph.reached(&open, |_| false);
+        asked.iter_mut().zip(behind).filter(|(_, behind)| *behind).for_each(|(asked, _)| *asked = 0);
+        asked
+    }
+
+    /// The waits of the first side that go on only behind the second.
+    fn find_gates(&mut self, graph: &EventGraph<'_>, barriers: &Barriers) {
+        let asked = self.asked(graph, barriers);
+        let blocks = (0..self.theirs.len()).filter(|block| self.theirs[*block]);
+        let events = |block: usize| graph.kernel.blocks[block].events.iter().enumerate();
+        let theirs = blocks.flat_map(|block| events(block).map(move |(index, event)| ((block, index), event)));
+        let gates: Vec<_> = theirs.filter(|(at, event)| asked.is_gate(barriers, *at, event)).collect();
+        let gate = |&(at, event): &(Point, &Event)| {
+            // A wait behind a loop that waits for the same signals waits for the last round. What else stands behind it is not known.
+            let observed = barriers.observed(at);
+            let in_loop = |(other, _): &(Point, &Event)| {
+                graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
+            };
+            let is_last =
+                matches!(event.kind, EventKind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop);
+            let is_met = matches!(event.kind, EventKind::Barrier(_)) && observed & asked.given != 0;
+            let permits = if is_last { Vec::new() } else { self.permits(graph, barriers, asked.own(observed)) };
+            Gate { at, is_met, permits }
+        };
+        self.gates = gates.iter().map(gate).collect();
+        let mut all: Vec<Vec<usize>> = vec![Vec::new(); self.theirs.len()];
+        self.gates.iter().for_each(|gate| all[gate.at.0].push(gate.at.1));
+        self.gates_of = all;
+    }
+
     /// The first blocks of this side that the threads which let the other side begin do not come to. For the threads that do, the other
     /// side may have begun at any time.
     pub fn parted(&self, graph: &EventGraph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
-        let permitting: Vec<_> = permits.iter().map(|point| graph.varying(&graph.known_at(*point))).collect();
+        let permitting: Vec<_> = permits.iter().map(|point| graph.varying_at(*point)).collect();
         let apart = |block: usize| {
             let known = graph.known(block);
-            let is_other = |permit: &Vec<Condition>| permit.iter().any(|condition| graph.contradict(known, *condition));
+            let is_other = |permit: &&[Condition]| permit.iter().any(|condition| graph.contradict(known, *condition));
             !permitting.is_empty() && permitting.iter().all(is_other)
         };
         let ours = |block: &usize| self.ours[*block] && apart(*block);
@@ -200,7 +294,7 @@ impl Fork {
                 points(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
                     let is_lasting =
                         |condition: &Condition| graph.kernel.predicates[condition.predicate].block.is_none();
-                    let mut some = graph.varying(&graph.known_at(at));
+                    let mut some = graph.varying_at(at).to_vec();
                     some.retain(|condition| is_lasting(condition) && !known.contains(condition));
                     let is_theirs =
                         |edge: &Edge| within(edge) && edge.when.is_none_or(|when| !graph.contradict(&some, when));

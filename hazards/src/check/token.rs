@@ -50,8 +50,10 @@ pub enum TokenKind<'k> {
 pub enum Round {
     /// In the same one.
     Same,
-    /// In an earlier one.
+    /// In the one before, or in one that is not known.
     Earlier,
+    /// In any one: some comes to the same element of a ring.
+    Any,
     /// In an earlier one, and the program leaves it in flight in later ones.
     Ahead,
 }
@@ -75,7 +77,7 @@ impl<'k> Token<'k> {
         if accesses.is_empty() {
             return Vec::new();
         }
-        let conditions = graph.known_at(point);
+        let conditions = graph.known_at(point).to_vec();
         let of =
             |(number, (access, kind))| Self { number, ..Self::new(graph, point, access, kind, conditions.clone()) };
         accesses.into_iter().enumerate().map(of).collect()

@@ -183,7 +183,16 @@ impl ComputingInstruction<'_> {
     /// The lower half of a product, or all of it, with what is added to it.
     fn product(&mut self, base: &str) -> Option<Vec<Content>> {
         let width = if self.has("wide") { (self.bits() * 2).min(64) } else { self.bits() };
-        let product = self.terms.multiply(self.value(0)?, self.value(1)?, width);
+        // A factor without a sign is as large as its bits say.
+        let is_bits = self.has("wide") && !self.is_signed() && self.bits() <= 32;
+        let mask = ones(self.bits()).cast_signed();
+        let mut factor = |index: usize| {
+            let value = self.value(index)?;
+            let number = self.terms.known(value).filter(|number| is_bits && *number < 0);
+            Some(number.map_or(value, |number| self.terms.constant(number & mask)))
+        };
+        let (a, b) = (factor(0)?, factor(1)?);
+        let product = self.terms.multiply(a, b, width);
         match base.starts_with("mad") {
             true => number(self.terms.add(product, self.value(2)?, width)),
             false => number(product),
@@ -209,8 +218,8 @@ impl ComputingInstruction<'_> {
             }
             64 if !is_signed => {
                 let (x, by) = (self.value(0), self.terms.known(self.value(1)?));
-                match by.and_then(|by| self.terms.multiplied_higher(x?, by)) {
-                    Some(result) => number(result),
+                match x.zip(by) {
+                    Some((x, by)) => number(self.terms.multiplied_higher(x, by)),
                     None => self.pure(),
                 }
             }

@@ -132,7 +132,11 @@ impl<'w> Maker<'w> {
         // Of a swizzled address it is not known how far it is from its base.
         let is_address = matches!(valued, Valued::Atom(atom) if self.bases.is_swizzled(terms, atom));
         let range = of_threads.or(is_known.then_some((facts.low, facts.high))).filter(|_| !is_address);
-        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range });
+        let by_threads = match valued {
+            Valued::Atom(atom) if range.is_some() => self.threads.by_threads(terms, atom),
+            _ => Vec::new(),
+        };
+        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range, by_threads });
         self.values.insert(valued, self.kernel.unknowns.len() - 1);
         self.kernel.unknowns.len() - 1
     }

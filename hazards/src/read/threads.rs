@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::kernel::SIZES;
+
 use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
 
 /// How deep expressions are looked at.
@@ -19,19 +21,34 @@ type Each = Rc<[i64]>;
 pub struct Threads {
     /// How many there are at most, if they are numbered by one register.
     count: usize,
+    /// Whether nothing says how many there are.
+    is_open: bool,
     known: FxHashMap<Atom, Option<Each>>,
 }
 
 impl Threads {
     pub fn new(terms: &Terms, most: Option<u32>) -> Self {
         let count = most.unwrap_or(1024) as usize;
-        Self { count: if terms.is_flat() && count <= 1024 { count } else { 0 }, known: FxHashMap::default() }
+        Self {
+            count: if terms.is_flat() && count <= 1024 { count } else { 0 },
+            is_open: most.is_none(),
+            known: FxHashMap::default(),
+        }
     }
 
     /// The lowest and the highest that some thread has.
     pub fn range(&mut self, terms: &Terms, atom: Atom) -> Option<(i64, i64)> {
         let each = self.atom(terms, atom, DEPTH)?;
         Some((*each.iter().min()?, *each.iter().max()?))
+    }
+
+    /// The same in CTAs of each of [`SIZES`], where nothing says how many there are, and it makes a difference.
+    pub fn by_threads(&mut self, terms: &Terms, atom: Atom) -> Vec<(i64, i64)> {
+        let Some(each) = self.atom(terms, atom, DEPTH).filter(|_| self.is_open) else { return Vec::new() };
+        let of = |count: usize| Some((*each[..count].iter().min()?, *each[..count].iter().max()?));
+        let all: Vec<_> =
+            SIZES.iter().map(|count| *count as usize).take_while(|count| *count <= each.len()).filter_map(of).collect();
+        if all.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { all }
     }
 
     fn atom(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Each> {

@@ -13,7 +13,10 @@ use super::{
     ranges::ranges,
     terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
 };
-use crate::kernel::{Sum, Varies};
+use crate::{
+    kernel::{Sum, Varies},
+    options::Options,
+};
 
 /// An instruction that matters, with what its operands hold.
 #[derive(Debug)]
@@ -62,8 +65,8 @@ struct Known {
 }
 
 /// Walks the code twice: the first walk finds out what the phis of loops hold.
-pub fn walk(code: &Flat, graph: &Graph) -> Walked {
-    let mut first = pass(code, graph, FxHashMap::default(), &[]);
+pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
+    let mut first = pass(code, graph, options, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.meetings, code);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.meetings {
@@ -94,7 +97,7 @@ pub fn walk(code: &Flat, graph: &Graph) -> Walked {
     }
     // A load may stand in front of the `tcgen05.alloc` of another warp.
     let allocations = allocations(code, &first);
-    if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, known, &allocations) }
+    if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, options, known, &allocations) }
 }
 
 /// Contents less a number, so that the sum of the first has none; and that number.
@@ -151,7 +154,13 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
 }
 
 /// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
-fn pass(code: &Flat, graph: &Graph, known: FxHashMap<(usize, usize), Known>, allocations: &[(usize, i64)]) -> Walked {
+fn pass(
+    code: &Flat,
+    graph: &Graph,
+    options: &Options,
+    known: FxHashMap<(usize, usize), Known>,
+    allocations: &[(usize, i64)],
+) -> Walked {
     let mut depths = vec![0; graph.blocks.len()];
     for block in 1..graph.blocks.len() {
         depths[block] = depths[graph.blocks[block].dominator] + 1;
@@ -159,6 +168,7 @@ fn pass(code: &Flat, graph: &Graph, known: FxHashMap<(usize, usize), Known>, all
     let mut walker = Walker {
         code,
         graph,
+        options,
         terms: Terms::new(depths, is_flat(code)),
         contents: vec![Content::Unset; code.registers.len()],
         undo: Vec::new(),
@@ -230,6 +240,7 @@ struct Parts {
 struct Walker<'c> {
     code: &'c Flat,
     graph: &'c Graph,
+    options: &'c Options,
     terms: Terms,
     contents: Vec<Content>,
     /// The registers that were written, with what they held before.
@@ -464,6 +475,9 @@ impl Walker<'_> {
                 Source::One(Content::Value(self.terms.atom(What::Symbol(*symbol), facts)))
             }
             Operand::Special(name) => {
+                if let Some(number) = self.launched(name) {
+                    return Source::One(Content::Value(self.terms.constant(number)));
+                }
                 let facts = self.special(name);
                 Source::One(Content::Value(self.terms.atom(What::Special(name.clone()), facts)))
             }
@@ -477,6 +491,18 @@ impl Walker<'_> {
             Operand::Tensor(base, _) => self.source(base),
             Operand::Nothing => Source::One(Content::Unset),
         }
+    }
+
+    /// A special register that has the same value in every thread, where the launch is known.
+    fn launched(&self, name: &str) -> Option<i64> {
+        let (register, dimension) = name.split_once('.')?;
+        let sizes = match register {
+            "ntid" => self.code.head.required_threads?,
+            "nctaid" => self.options.grid?,
+            _ => return None,
+        };
+        let index = ["x", "y", "z"].iter().position(|own| *own == dimension)?;
+        Some(i64::from(sizes[index]))
     }
 
     fn special(&self, name: &str) -> Facts {
@@ -539,7 +565,12 @@ impl Walker<'_> {
             }
             Action::Parameter { symbol, offset, ty } => {
                 let bytes = &u64::from(ty.bits()).div_ceil(8);
+                let name = self.code.symbols.get(*symbol).map(|symbol| &symbol.variable.name);
+                let given = name.filter(|_| *offset == 0).and_then(|name| self.options.parameters.get(name));
                 let param = |(index, _): (usize, &Option<usize>)| {
+                    if let Some(number) = given.filter(|_| index == 0) {
+                        return Content::Value(self.terms.constant(*number));
+                    }
                     let offset = offset.wrapping_add((index as i64).wrapping_mul(*bytes as i64));
                     let facts = if *bytes < 4 { Facts::range(0, (1 << (8 * *bytes)) - 1) } else { Facts::UNKNOWN };
                     Content::Value(self.terms.atom(What::Param(*symbol, offset, *bytes), facts))

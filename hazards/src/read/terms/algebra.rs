@@ -18,6 +18,21 @@ fn divisor(by: i64, shift: u32, is_small: bool) -> Option<i64> {
     })
 }
 
+/// A swizzle changes no bits from this one on.
+const SWIZZLE: u64 = 1 << 12;
+
+/// What may be larger than that is an address, and no offset.
+const FAR: i64 = 1 << 23;
+
+/// By what a product with a number divides that is shifted to the right, if no factor is larger than `most`.
+fn divisor_of(by: u64, shift: u32, most: u128) -> Option<i64> {
+    let (by, power) = (u128::from(by), 1u128.checked_shl(shift)?);
+    let divisor = power.checked_div(by)? + u128::from(!power.is_multiple_of(by));
+    let error = (by * divisor).checked_sub(power)?;
+    let is_exact = error.checked_mul(most + 1)? <= power;
+    i64::try_from(divisor).ok().filter(|divisor| is_exact && *divisor > 1)
+}
+
 impl Terms {
     /// Something that an instruction computes of values, of which no more is known than its facts.
     pub fn computed(&mut self, word: &str, values: &[Value], facts: Facts) -> Value {
@@ -193,13 +208,46 @@ impl Terms {
         self.computed("div", &[value, divisor], facts)
     }
 
-    /// The upper half of a product of 64 bits, of 32 bits without sign and a constant, if it is a quotient.
-    pub fn multiplied_higher(&mut self, value: Value, by: i64) -> Option<Value> {
-        let (by, power) = (u128::from(by.cast_unsigned()), 1u128 << 64);
-        let divisor = power.checked_div(by)? + u128::from(!power.is_multiple_of(by));
-        let is_exact = by * divisor - power <= 1 << 32;
-        let divisor = i64::try_from(divisor).ok().filter(|divisor| is_exact && *divisor > 1)?;
-        Some(self.divided(value, divisor))
+    /// The upper half of a product of 64 bits with a constant, which is a quotient or is shifted to be one.
+    pub fn multiplied_higher(&mut self, value: Value, by: i64) -> Value {
+        // Compilers divide 32 bits without a sign in 64, too.
+        let own = divisor_of(by.cast_unsigned(), 64, self.most(value));
+        match own.or_else(|| divisor_of(by.cast_unsigned(), 64, u128::from(u32::MAX))) {
+            Some(divisor) => self.divided(value, divisor),
+            None => {
+                let by = self.constant(by);
+                self.computed("mulhi.u64", &[value, by], Facts::UNKNOWN)
+            }
+        }
+    }
+
+    /// What is divided, and by what, in the bits of a product from one bit on: compilers divide by constants so.
+    fn divided_by_product(&self, value: Value, low: u32) -> Option<(Value, i64)> {
+        let sum = self.sum(value);
+        if let [(atom, 1)] = sum.terms[..]
+            && let What::Computed(word, of) = self.what(atom)
+            && let &[dividend, by] = &of[..]
+            && self.word_of(*word) == "mulhi.u64"
+            && sum.constant == 0
+        {
+            let divisor = divisor_of(self.known(by)?.cast_unsigned(), 64 + low, self.most(dividend))?;
+            return Some((dividend, divisor));
+        }
+        let by = sum.terms.iter().map(|(_, factor)| *factor).min_by_key(|factor| factor.unsigned_abs())?;
+        let is_multiple = sum.terms.iter().map(|(_, factor)| *factor).chain([sum.constant]).all(|own| own % by == 0);
+        if low < 32 || by <= 1 << 16 || !is_multiple {
+            return None;
+        }
+        let terms = sum.terms.iter().map(|(atom, factor)| (*atom, factor / by)).collect();
+        let dividend = Sum { terms, constant: sum.constant / by };
+        let dividend = *self.value_numbers.get(&dividend)?;
+        Some((dividend, divisor_of(by.cast_unsigned(), low, self.most(dividend).min(u128::from(u32::MAX)))?))
+    }
+
+    /// The largest number that a value may be. What may be below 0 is taken to have all bits.
+    fn most(&self, value: Value) -> u128 {
+        let facts = self.facts(value);
+        if facts.low >= 0 { u128::from(facts.high.cast_unsigned()) } else { u128::from(u64::MAX) }
     }
 
     /// The upper half of a product of 32 bits with a constant.
@@ -253,6 +301,12 @@ impl Terms {
         }
         if bits == 0 || low >= 64 {
             return self.constant(0);
+        }
+        if low + bits >= 32
+            && let Some((dividend, divisor)) = self.divided_by_product(value, low)
+        {
+            let quotient = self.divided(dividend, divisor);
+            return if low + bits >= 64 { quotient } else { self.field(quotient, 0, bits) };
         }
         let is_above = |factor: i64| low + bits < 64 && factor.trailing_zeros() >= low + bits;
         let (sum, mut upper, mut lower) = (self.sum(value).clone(), Sum::number(0), Sum::number(0));
@@ -451,7 +505,48 @@ impl Terms {
         if a == b {
             return self.constant(0);
         }
-        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+        if let Some(sum) = self.disjoint(a, b, bits) {
+            return sum;
+        }
+        let (own, with) = if self.facts(a).mask <= self.facts(b).mask { (b, a) } else { (a, b) };
+        self.swizzled(own, with, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+    }
+
+    /// An address of which lower bits are changed. What is a multiple of the power of two above them stays as it is; if the rest may be
+    /// larger, the address is one that is not far from it.
+    fn swizzled(&mut self, address: Value, with: Value, bits: u32) -> Option<Value> {
+        let mask = self.facts(with).mask;
+        let is_far = self.facts(address).high >= FAR || self.facts(address).low < 0;
+        if mask >= SWIZZLE || self.facts(with).low < 0 || !is_far {
+            return None;
+        }
+        let width = 64 - mask.leading_zeros();
+        let sum = self.sum(address).clone();
+        let below = sum.constant & ones(width).cast_signed();
+        let (mut upper, mut lower) = (self.constant(sum.constant - below), self.constant(below));
+        for (atom, factor) in sum.terms {
+            let (own, facts) = (self.value(Sum::of(atom)), self.atoms[atom.0 as usize].1);
+            let zeros = factor.trailing_zeros();
+            let kept = width.saturating_sub(zeros);
+            let (above, rest) = if zeros + facts.mask.trailing_zeros() >= width {
+                (own, self.constant(0))
+            } else if facts.low >= 0 && factor > 0 && factor.count_ones() == 1 && facts.high < FAR {
+                let above = self.field(own, kept, 64 - kept);
+                (self.scale(above, 1 << kept, 64), self.field(own, 0, kept))
+            } else {
+                (self.constant(0), own)
+            };
+            let (above, rest) = (self.scale(above, factor, 64), self.scale(rest, factor, 64));
+            (upper, lower) = (self.add(upper, above, bits), self.add(lower, rest, bits));
+        }
+        let facts = self.facts(lower);
+        if facts.low >= 0 && facts.high.cast_unsigned() <= ones(width) {
+            let lower = self.xor(lower, with, bits);
+            return Some(self.add(upper, lower, bits));
+        }
+        let most = mask.cast_signed();
+        let apart = self.computed("swizzle", &[address, with], Facts { low: -most, high: most, ..Facts::UNKNOWN });
+        Some(self.add(address, apart, bits))
     }
 
     /// The sum of values that have no bit in common.

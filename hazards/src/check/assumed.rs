@@ -1,0 +1,137 @@
+//! What is assumed of the threads that are followed: sets of conditions, each with a number, and what events and edges make of them.
+
+use rustc_hash::FxHashMap;
+
+use super::graph::{EventGraph, Point};
+use crate::kernel::Condition;
+
+/// A set of conditions, as a number. The first is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Assumed(u32);
+
+/// Whether the thread that is followed does an event that has a guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passes {
+    Never,
+    Always,
+    /// It may: what is assumed of a thread that does not, and of one that does.
+    Either(Assumed, Assumed),
+}
+
+/// The sets that a kernel has come to. What is asked of one is worked out once.
+#[derive(Debug)]
+pub struct Assumptions {
+    sets: Vec<Vec<Condition>>,
+    numbers: FxHashMap<Vec<Condition>, Assumed>,
+    both: FxHashMap<(Assumed, Assumed), Assumed>,
+    along: FxHashMap<(Assumed, usize, usize), Option<Assumed>>,
+    passes: FxHashMap<(Assumed, Point), Passes>,
+}
+
+impl Assumptions {
+    pub fn new() -> Self {
+        let numbers = FxHashMap::from_iter([(Vec::new(), Assumed(0))]);
+        Self {
+            sets: vec![Vec::new()],
+            numbers,
+            both: FxHashMap::default(),
+            along: FxHashMap::default(),
+            passes: FxHashMap::default(),
+        }
+    }
+
+    /// The number of a set: its conditions in order, and not more than matter.
+    pub fn of(&mut self, conditions: Vec<Condition>) -> Assumed {
+        let conditions = limited(conditions);
+        if let Some(number) = self.numbers.get(&conditions) {
+            return *number;
+        }
+        let number = Assumed(self.sets.len() as u32);
+        self.sets.push(conditions.clone());
+        self.numbers.insert(conditions, number);
+        number
+    }
+
+    pub fn get(&self, number: Assumed) -> &[Condition] {
+        &self.sets[number.0 as usize]
+    }
+
+    /// What two sets both have.
+    pub fn both(&mut self, a: Assumed, b: Assumed) -> Assumed {
+        if a == b {
+            return a;
+        }
+        let pair = (a.min(b), a.max(b));
+        if let Some(both) = self.both.get(&pair) {
+            return *both;
+        }
+        let other = self.get(b);
+        let both = self.get(a).iter().filter(|condition| other.contains(condition)).copied().collect();
+        let both = self.of(both);
+        self.both.insert(pair, both);
+        both
+    }
+
+    /// What is assumed behind an edge of a block; none if no thread takes it of which the set holds.
+    pub fn along(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
+        if let Some(known) = self.along.get(&(set, block, edge)) {
+            return *known;
+        }
+        let result = self.behind(graph, set, block, edge);
+        self.along.insert((set, block, edge), result);
+        result
+    }
+
+    fn behind(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
+        let edge = &graph.kernel.blocks[block].next[edge];
+        let mut assumed = self.get(set).to_vec();
+        if let Some(when) = edge.when {
+            if graph.contradict(&assumed, when) {
+                return None;
+            }
+            if !assumed.contains(&when) {
+                assumed.extend(graph.closed(vec![when]));
+                assumed = limited(assumed);
+            }
+        }
+        let before = assumed.clone();
+        assumed.retain(|condition| graph.kernel.predicates[condition.predicate].block != Some(edge.to));
+        let met = graph.met(block, edge.to, assumed, &before);
+        Some(self.of(met))
+    }
+
+    /// Whether a thread does an event of which a set holds.
+    pub fn passes(&mut self, graph: &EventGraph<'_>, set: Assumed, point: Point) -> Passes {
+        let guard = &graph.kernel.blocks[point.0].events[point.1].guard;
+        if guard.is_empty() {
+            return Passes::Always;
+        }
+        if let Some(known) = self.passes.get(&(set, point)) {
+            return *known;
+        }
+        let assumed = self.get(set).to_vec();
+        let here = graph.closed(assumed.clone());
+        let passes = if guard.iter().any(|condition| graph.contradict(&here, *condition)) {
+            Passes::Never
+        } else if guard.iter().all(|condition| graph.implied(&here, *condition)) {
+            Passes::Always
+        } else {
+            let mut skips = assumed.clone();
+            if let [only] = guard[..] {
+                skips.push(only.opposite());
+            }
+            let does = assumed.into_iter().chain(guard.iter().copied()).collect();
+            Passes::Either(self.of(skips), self.of(does))
+        };
+        self.passes.insert((set, point), passes);
+        passes
+    }
+}
+
+/// Conditions in order, and not more than matter: to forget one is to assume less.
+pub fn limited(mut conditions: Vec<Condition>) -> Vec<Condition> {
+    conditions.sort_unstable();
+    conditions.dedup();
+    conditions.truncate(16);
+    conditions
+}

@@ -1,0 +1,121 @@
+//! Accesses that are followed as one: whatever passes them, they are as far.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    barriers::Signals,
+    flow::Flow,
+    token::{Token, TokenKind},
+};
+use crate::kernel::{Condition, EventKind, Operation, Proxy, Space};
+
+/// Which events an access takes notice of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Notices {
+    /// Those of groups and `wgmma.fence`: the access is one of registers.
+    Groups,
+    /// `tcgen05.dealloc`: it is an allocation.
+    Deallocations,
+    /// All that synchronize.
+    All,
+}
+
+impl Notices {
+    pub fn of(token: &Token<'_>) -> Self {
+        match token.kind {
+            TokenKind::Allocated => Self::Deallocations,
+            _ if token.access.space == Space::Register => Self::Groups,
+            _ => Self::All,
+        }
+    }
+
+    /// Whether an event may change how far such an access is.
+    pub fn notices(self, kind: &EventKind) -> bool {
+        match (self, kind) {
+            (Self::Groups, kind) => {
+                matches!(kind, EventKind::CommitGroup(_) | EventKind::WaitGroup { .. } | EventKind::MatrixFence)
+            }
+            (Self::Deallocations, kind) => matches!(kind, EventKind::Deallocate(_)),
+            (Self::All, kind) => !matches!(
+                kind,
+                EventKind::Access(_) | EventKind::Start(_) | EventKind::Initialize { .. } | EventKind::Invalidate(_)
+            ),
+        }
+    }
+}
+
+/// Accesses between two events that matter to them, of which these make the same.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Their numbers, in program order. The first stands for all.
+    pub numbers: Vec<usize>,
+    /// Their block.
+    pub block: usize,
+    pub notices: Notices,
+    /// How many events that they take notice of stand in front of them in their block.
+    pub behind: usize,
+}
+
+/// All by which the ways of two accesses may differ.
+#[derive(PartialEq, Eq, Hash)]
+struct Nature<'t> {
+    block: usize,
+    behind: usize,
+    kind: std::mem::Discriminant<TokenKind<'t>>,
+    operation: Option<std::mem::Discriminant<Operation>>,
+    group: Option<u8>,
+    signal: Signals,
+    is_waited_elsewhere: bool,
+    space: Space,
+    proxy: Proxy,
+    writes: bool,
+    is_single: bool,
+    crosses: bool,
+    conditions: &'t [Condition],
+    /// The blocks that compute values of its address.
+    computed: Vec<usize>,
+    /// An allocation is freed by its own address.
+    allocation: Option<usize>,
+}
+
+/// The accesses of a kernel in classes.
+pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
+    let kernel = flow.graph.kernel;
+    let mut classes: Vec<Class> = Vec::new();
+    let mut numbers: FxHashMap<Nature<'_>, usize> = FxHashMap::default();
+    for (number, token) in flow.tokens.iter().enumerate() {
+        let notices = Notices::of(token);
+        let (block, index) = token.point;
+        let own = &flow.noticed(notices, false)[block];
+        let behind = own.partition_point(|other| *other <= index);
+        let terms = token.access.address.offset.terms.iter();
+        let computed: FxHashSet<usize> = terms.filter_map(|(value, _)| kernel.unknowns[*value].block).collect();
+        let mut computed: Vec<usize> = computed.into_iter().collect();
+        computed.sort_unstable();
+        let nature = Nature {
+            block,
+            behind,
+            kind: std::mem::discriminant(&token.kind),
+            operation: token.operation().map(std::mem::discriminant),
+            group: token.commit_group(),
+            signal: flow.barriers.signal(token.point),
+            is_waited_elsewhere: token.is_waited_elsewhere(),
+            space: token.access.space,
+            proxy: token.access.proxy,
+            writes: token.access.writes,
+            is_single: token.is_single,
+            crosses: flow.crosses[number],
+            conditions: &token.conditions,
+            computed,
+            allocation: (token.kind == TokenKind::Allocated).then_some(number),
+        };
+        match numbers.get(&nature) {
+            Some(class) => classes[*class].numbers.push(number),
+            None => {
+                numbers.insert(nature, classes.len());
+                classes.push(Class { numbers: vec![number], block, notices, behind });
+            }
+        }
+    }
+    classes
+}

@@ -1,0 +1,266 @@
+//! The search for accesses that lack something of earlier ones: each class of accesses is followed by itself, along the paths of the
+//! thread that does them, and on the other sides of forks.
+
+use std::collections::BTreeMap;
+
+use super::{
+    alias::{self, Overlap},
+    classes::{Class, classes},
+    coverage::{Coverage, Foreign},
+    flow::{Done, Flow, State, States},
+    found::{Found, Key},
+    need::Lack,
+    partners::{Partner, Partners},
+    paths::{Mode, TooLarge},
+    roles::{Fork, FromStart, forks},
+    token::{Round, Token, TokenKind},
+};
+use crate::{
+    finding::{Rule, Verdict},
+    kernel::{Operation, Space},
+};
+
+/// What one role tells another, the other may tell a third, or the first again: so often is that looked at.
+const ROUNDS: usize = 4;
+
+pub struct Search<'k> {
+    pub flow: Flow<'k>,
+    pub partners: Partners<'k>,
+    pub found: BTreeMap<Key, Found<'k>>,
+}
+
+/// What is followed: accesses, and what they may meet in each block.
+struct Followed {
+    class: Class,
+    /// The accesses of each block that may need something of them, in their order.
+    meets: BTreeMap<usize, Vec<Partner>>,
+    coverage: Coverage,
+    /// On the other side of a fork: for each block, from where on they may have been waited for.
+    asked: Vec<usize>,
+}
+
+impl<'k> Search<'k> {
+    pub fn all(&mut self) -> Result<(), TooLarge> {
+        let forks = forks(self.flow.graph, self.flow.barriers);
+        for class in classes(&self.flow) {
+            let meets = self.partners.of(&class);
+            let (coverage, asked) = Default::default();
+            self.class(&mut Followed { class, meets, coverage, asked }, &forks)?;
+        }
+        Ok(())
+    }
+
+    fn class(&mut self, followed: &mut Followed, forks: &[Fork]) -> Result<(), TooLarge> {
+        let mut own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
+        let forks = if followed.meets.is_empty() { &[] } else { forks };
+        for _ in 0..ROUNDS {
+            let known = followed.coverage.clone();
+            for fork in forks {
+                self.fork(followed, fork, &own, false)?;
+            }
+            if followed.coverage == known {
+                break;
+            }
+            own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
+        }
+        self.look_within(followed, &own, None, &Mode::Own)?;
+        self.ended(followed, &own)?;
+        for fork in forks {
+            self.fork(followed, fork, &own, true)?;
+        }
+        Ok(())
+    }
+
+    /// Follows accesses of a fork's first side along the second side.
+    fn fork(&mut self, followed: &mut Followed, fork: &Fork, own: &[States], look: bool) -> Result<(), TooLarge> {
+        let (graph, class) = (self.flow.graph, &followed.class);
+        let token = &self.flow.tokens[class.numbers[0]];
+        // Registers and what never ends concern no other role.
+        if token.access.space == Space::Register || token.kind == TokenKind::Allocated {
+            return Ok(());
+        }
+        let point = token.point;
+        let begin = graph.kernel.blocks[fork.block].next[fork.edge].to;
+        let known = graph.known(begin);
+        let mut starts: Vec<(usize, States)> = Vec::new();
+        let mut table = None;
+        // Only accesses that meet one outside of the first side concern other roles.
+        if fork.theirs[class.block]
+            && followed.meets.keys().any(|block| !fork.theirs[*block])
+            && !matches!(token.kind, TokenKind::Initialized | TokenKind::Waited)
+        {
+            let (foreign, from_start) = fork.foreign(graph, &followed.coverage, token.point);
+            let parted = match from_start {
+                FromStart::No => fork.parted(graph, &foreign.permits),
+                _ => vec![begin],
+            };
+            for block in parted {
+                let mut state = self.flow.begun(class, graph.known(block));
+                state.progress.maybe = from_start == FromStart::WithoutRounds;
+                starts.push((block, vec![state]));
+            }
+            table = Some(foreign);
+        }
+        // Accesses in front of the fork by threads that take the other side.
+        if let Some(when) = graph.kernel.blocks[fork.block].next[fork.edge].when
+            && !(own[fork.block].is_empty() && class.block != fork.block)
+        {
+            let mut behind = own[fork.block].clone();
+            self.flow.through(class, fork.block, &mut behind, &Mode::Own, &mut followed.coverage)?;
+            let is_for_all = |state: &State| state.progress.shared && state.progress.among == 0;
+            behind
+                .retain(|state| graph.contradict(self.flow.assumptions.get(state.assumed), when) && !is_for_all(state));
+            let assumed = self.flow.assumptions.of(known.to_vec());
+            for state in &mut behind {
+                (state.progress.foreign, state.progress.shared, state.assumed) = (true, false, assumed);
+            }
+            if !behind.is_empty() {
+                starts.push((begin, behind));
+                table.get_or_insert_with(|| Foreign { once: true, ..Foreign::default() });
+            }
+        }
+        let Some(foreign) = table else { return Ok(()) };
+        let mode = Mode::Foreign(&foreign);
+        self.flow.role = Some(fork.ours.clone());
+        let within = Some(&fork.followed[..]);
+        let states = self.flow.run(class, starts, within, &mode, &mut followed.coverage)?;
+        let asked =
+            if look { fork.asked_for(graph, self.flow.barriers, point, followed.coverage.early()) } else { Vec::new() };
+        followed.asked = asked;
+        let looked = if look { self.look_within(followed, &states, within, &mode) } else { Ok(()) };
+        (self.flow.role, followed.asked) = Default::default();
+        looked
+    }
+
+    /// Looks at every access that may lack something, with how far the followed ones are in front of it.
+    fn look_within(
+        &mut self,
+        followed: &mut Followed,
+        before: &[States],
+        within: Option<&[bool]>,
+        mode: &Mode<'_>,
+    ) -> Result<(), TooLarge> {
+        let Followed { class, meets, coverage, asked } = followed;
+        for (&block, partners) in meets.iter() {
+            let is_here = within.is_none_or(|within| within[block]);
+            let begins = !mode.is_foreign() && block == class.block;
+            let permits = |foreign: &Foreign| {
+                foreign.permits.iter().chain(&foreign.first_permits).any(|(other, _)| *other == block)
+            };
+            let is_permitted = matches!(mode, Mode::Foreign(foreign) if permits(foreign));
+            if !is_here || before[block].is_empty() && !begins && !is_permitted {
+                continue;
+            }
+            let mut states = before[block].clone();
+            let mut fresh = self.flow.fresh(class, block, mode, coverage);
+            let noticed = self.flow.noticed(class.notices, mode.is_foreign());
+            let mut passed = 0;
+            for partner in partners {
+                let index = self.partners.seconds[partner.second].point.1;
+                while let Some(&event) = noticed[block].get(passed).filter(|event| **event < index) {
+                    if fresh.is_some() && passed == class.behind {
+                        self.flow.begin(&mut states, &mut fresh);
+                    }
+                    self.flow.pass(class, (block, event), &mut states, mode, coverage)?;
+                    passed += 1;
+                }
+                self.flow.spend(states.len())?;
+                let is_asked = asked.get(block).is_some_and(|from| *from < index);
+                self.compare(&states, partner, mode.is_foreign(), is_asked);
+                if let Some(fresh) = fresh
+                    && passed >= class.behind
+                    && self.flow.tokens[partner.first].point.1 < index
+                {
+                    self.compare(&[fresh], partner, false, false);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares accesses with one that may need something of them. Of what may have been waited for by then it is not certain that it is
+    /// in flight.
+    fn compare(&mut self, states: &[State], partner: &Partner, is_foreign: bool, is_asked: bool) {
+        let kernel = self.flow.graph.kernel;
+        let number = partner.first;
+        let (first, second) = (&self.flow.tokens[number], &self.partners.seconds[partner.second]);
+        // Where the sides of a fork have met, the thread that did the first may do the second.
+        let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.point.0]);
+        if states.is_empty() || have_met && !self.flow.graph.is_of_others(&first.conditions, &second.conditions) {
+            return;
+        }
+        // Two roles are in rounds of their own.
+        let is_itself = first.point == second.point && !first.access.address.offset.terms.is_empty();
+        let is_own_place = first.operation().is_none() && alias::is_own_place(kernel, &first.access, &second.access);
+        let mut overlaps = [None; 4];
+        for state in states {
+            let round = match is_foreign {
+                // Any element of an array may be the one that is initialized.
+                _ if first.kind == TokenKind::Initialized => Round::Any,
+                // Tensor memory is read one element behind the one that is written.
+                true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
+                true if is_own_place => Round::Same,
+                false if is_itself => Round::Ahead,
+                true if state.progress.next => Round::Earlier,
+                true => Round::Any,
+                false => state.progress.round(),
+            };
+            let overlap = overlaps[round as usize].get_or_insert_with(|| alias::overlap(kernel, first, round, second));
+            if *overlap == Overlap::No {
+                continue;
+            }
+            let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
+            let is_open = self.flow.is_open(state, second, lack) || state.progress.foreign && is_asked;
+            let certain = *overlap == Overlap::Yes && !is_open;
+            let verdict = match certain {
+                true if self.flow.is_warning(first, second, lack) => Verdict::Note,
+                true => Verdict::Wrong,
+                false => Verdict::NotChecked,
+            };
+            let key = Key { first: number, rule, lack };
+            let threads = match overlap {
+                Overlap::Threads(threads) => Some(*threads),
+                _ => None,
+            };
+            let is_less = |old: &Found<'_>| rank(old.verdict, old.second.line) <= rank(verdict, second.line);
+            if !self.found.get(&key).is_some_and(is_less) {
+                self.found.insert(key, Found { verdict, second: second.clone(), threads });
+            }
+        }
+    }
+
+    /// Looks at what is in flight where a kernel ends.
+    fn ended(&mut self, followed: &mut Followed, own: &[States]) -> Result<(), TooLarge> {
+        let (kernel, class) = (self.flow.graph.kernel, &followed.class);
+        let token = &self.flow.tokens[class.numbers[0]];
+        let is_allocated = token.kind == TokenKind::Allocated;
+        let reads = token.operation() == Some(&Operation::BulkStore) && token.access.space == Space::Shared;
+        if !is_allocated && !reads || is_allocated && self.flow.is_freed_by_others(token) {
+            return Ok(());
+        }
+        let ends = |block: &usize| kernel.blocks[*block].next.is_empty() && !kernel.blocks[*block].is_dead_end;
+        for &block in self.flow.graph.order.iter().filter(|block| ends(block)) {
+            let mut states = own[block].clone();
+            self.flow.through(class, block, &mut states, &Mode::Own, &mut followed.coverage)?;
+            let is_read = |state: &State| state.progress.done != Done::No || state.progress.doubt;
+            let (rule, verdict) = match is_allocated {
+                true => (Rule::R6, Verdict::Wrong),
+                false => (Rule::R7, Verdict::Note),
+            };
+            if states.is_empty() || reads && states.iter().all(is_read) {
+                continue;
+            }
+            for &first in &class.numbers {
+                let key = Key { first, rule, lack: Lack::Wait };
+                let second = Token { point: (block, usize::MAX), ..self.flow.tokens[first].clone() };
+                self.found.entry(key).or_insert(Found { verdict, second, threads: None });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is certain is shown before what is not, and the earlier line before the later one.
+fn rank(verdict: Verdict, line: u32) -> (bool, Verdict, u32) {
+    (verdict == Verdict::NotChecked, verdict, line)
+}

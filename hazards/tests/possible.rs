@@ -1,0 +1,104 @@
+//! What cannot be told is said, and what can be told is not left out.
+
+use ptx_hazards::{Options, Verdict, check, read, read_with};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+
+fn kernel(limit: &str, body: &str) -> Module {
+    let text = format!(
+        ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 16 .b8 buf[];\n\
+         .shared .align 8 .b64 bars[4];\n\
+         .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) {limit} {{\nld.param.u64 %to, [p];\n\
+         ld.param.u32 %n, [n];\nmov.u32 %tid, %tid.x;\nsetp.eq.u32 %first, %tid, 0;\n{body}\nret;\n}}\n"
+    );
+    text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
+}
+
+fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Verdict, String)> {
+    let all = read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings);
+    all.map(|finding| (finding.verdict, finding.message)).collect()
+}
+
+/// A write at a swizzled address, and a copy of what is written.
+fn swizzled(base: &str, fence: &str) -> Module {
+    let body = format!(
+        "mov.u32 %a, buf;\n{base}shl.b32 %b, %tid, 4;\nadd.u32 %b, %b, %a;\nshr.u32 %c, %b, 3;\nand.b32 %c, %c, 112;\n\
+         xor.b32 %b, %c, %b;\nst.shared.b32 [%b], %tid;\n{fence}bar.sync 0;\n@!%first bra E;\n\
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%a], 512;\ncp.async.bulk.commit_group;\n\
+         cp.async.bulk.wait_group 0;\nE:"
+    );
+    kernel(".reqntid 32", &body)
+}
+
+#[test]
+fn a_swizzled_address_has_its_base() {
+    for base in ["", "add.u32 %a, %a, 1023;\nand.b32 %a, %a, -1024;\n"] {
+        let of = |fence| said(&swizzled(base, fence), &Options::default(), Readings::DEFAULT);
+        let before = of("");
+        assert!(matches!(&before[..], [(Verdict::Wrong, message)] if message.contains("no proxy fence")), "{before:?}");
+        assert_eq!(of("fence.proxy.async.shared::cta;\n"), []);
+    }
+}
+
+#[test]
+fn the_size_of_a_cta_is_not_guessed() {
+    let body = "shl.b32 %at, %tid, 2;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\nbar.sync 0;\n\
+                @!%first bra E;\ncp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\n\
+                cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nE:";
+    let module = kernel("", body);
+    let open = said(&module, &Options::default(), Readings::DEFAULT);
+    assert!(
+        matches!(&open[..], [(Verdict::NotChecked, message)] if message.contains("more than 128 threads")),
+        "{open:?}"
+    );
+    let block = |threads| Options { block: Some([threads, 1, 1]), ..Options::default() };
+    assert_eq!(said(&module, &block(128), Readings::DEFAULT), []);
+    let large = said(&module, &block(256), Readings::DEFAULT);
+    assert!(matches!(&large[..], [(Verdict::Wrong, _)]), "{large:?}");
+}
+
+#[test]
+fn a_parameter_is_a_number_where_it_is_given() {
+    let module = kernel(
+        ".reqntid 32",
+        "shl.b32 %b, %n, 3;\nmov.u32 %a, bars;\nadd.u32 %b, %b, %a;\nmbarrier.inval.shared.b64 [%b];",
+    );
+    let given = Options { parameters: [("n".into(), 2)].into(), ..Options::default() };
+    let printed = read_with(&module, &given)[0].to_string();
+    assert!(printed.contains("invalidate bars+16"), "{printed}");
+    assert!(!read(&module)[0].to_string().contains("invalidate bars+16"));
+}
+
+#[test]
+fn a_factor_without_a_sign_divides() {
+    for (multiply, shift) in [
+        ("mul.wide.u32 %d, %k, -1431655765;", 33),
+        ("cvt.u64.u32 %d, %k;\nmul.hi.u64 %d, %d, -6148914691236517205;", 1),
+    ] {
+        let body = format!(
+            "mov.u32 %k, 0;\nmov.u32 %bar, bars;\nL:\n{multiply}\nshr.u64 %d, %d, {shift};\ncvt.u32.u64 %q, %d;\n\
+             mul.lo.u32 %q, %q, 3;\nsub.u32 %q, %k, %q;\nshl.b32 %q, %q, 3;\nadd.u32 %q, %q, %bar;\n\
+             mbarrier.arrive.shared.b64 _, [%q];\nadd.u32 %k, %k, 1;\nsetp.lt.u32 %p, %k, %n;\n@%p bra L;"
+        );
+        let printed = read(&kernel(".reqntid 32", &body))[0].to_string();
+        assert!(printed.contains("0..=2"), "{printed}");
+    }
+}
+
+#[test]
+fn a_scope_that_is_left_out_is_a_warning() {
+    let body = |words: &str| {
+        format!(
+            "mov.u32 %a, bars;\nmapa.shared::cluster.u32 %b, %a, 0;\n\
+             mbarrier.init.shared.b64 [%a], 1;\nmbarrier.arrive{words}.shared::cluster.b64 _, [%b];"
+        )
+    };
+    let r8 = |words: &str, readings| {
+        let said = said(&kernel(".reqntid 32", &body(words)), &Options::default(), readings);
+        said.into_iter().find(|(_, message)| message.contains(".cluster")).map(|(verdict, _)| verdict)
+    };
+    assert_eq!(r8("", Readings::DEFAULT), Some(Verdict::Note));
+    assert_eq!(r8("", Readings::STRICT), Some(Verdict::Wrong));
+    assert_eq!(r8(".release.cta", Readings::DEFAULT), Some(Verdict::Wrong));
+    assert_eq!(r8(".release.cluster", Readings::DEFAULT), None);
+}

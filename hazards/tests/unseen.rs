@@ -1,0 +1,179 @@
+//! Kernels of others that the check was not made for: what is wrong in each, and how much is not checked. They are not in the project;
+//! where they are not beside it, the test is skipped.
+
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_hazards::{Options, Verdict, check, read_with};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+
+/// Why something is said to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is.
+    True,
+    /// By the cause that is named, it is not. A file that has less of it gets a lower number here.
+    False(&'static str),
+}
+
+use Why::{False, True};
+
+const RING: Why = False("the epilogue reuses a ring, and its index there is not related to that of the copies");
+const ROUNDS: Why = False("how many rounds a loop has is not related to what is skipped behind it");
+const SWITCH: Why = False("cuda::pipeline waits by a switch over head minus tail");
+const UNJUDGED: Why = False("not judged");
+
+/// So many things are wrong in these files, and nothing in the others.
+#[rustfmt::skip]
+const WRONG: [(&str, usize, Why); 33] = [
+    ("kernels/cfx_ws",                                               4, RING),
+    ("kernels/cs_g2s",                                               6, SWITCH),
+    ("kernels/dg100_tf32",                                           2, RING),
+    ("kernels/ex77_after",                                          36, UNJUDGED),
+    ("kernels/ex77_before",                                         36, UNJUDGED),
+    ("kernels/fa3_64",                                              27, RING),
+    ("kernels/fmla_sp90",                                            5, UNJUDGED),
+    ("kernels/marlin",                                              33, UNJUDGED),
+    ("kernels/tk_b200_l9",                                          10, RING),
+    ("kernels/tk_ln",                                                2, UNJUDGED),
+    ("reduced/cutlass3653_before",                                   1, True),
+    ("reduced/ex77_after",                                          36, UNJUDGED),
+    ("reduced/ex77_before",                                         36, UNJUDGED),
+    ("reduced/g2s_MatrixMulAsyncCopyLargeChunk",                     1, SWITCH),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStage",                     1, True),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStageLargeChunk",           1, True),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStageLargeChunk_fixed",     1, SWITCH),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStageSharedState",          2, True),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStageSharedState_fixed",    2, SWITCH),
+    ("reduced/g2s_MatrixMulAsyncCopyMultiStage_fixed",               1, SWITCH),
+    ("reduced/g2s_MatrixMulAsyncCopySingleStage",                    1, SWITCH),
+    ("reduced/i07_pipeline_thread",                                  1, SWITCH),
+    ("reduced/i09_single_pipeline",                                  5, SWITCH),
+    ("reduced/i15_ws_union",                                         1, RING),
+    ("reduced/i16_store2",                                           4, False("bulk stores go to rows i and i+1")),
+    ("reduced/stmatrix_before",                                      1, True),
+    ("reduced/swizzle_before",                                       1, True),
+    ("reduced/swizzle_dyn_before",                                   1, True),
+    ("reduced/tl_mm3_sm_80",                                         1, ROUNDS),
+    ("reduced/triton_trip_max_min",                                  1, ROUNDS),
+    ("reduced/with_block/i09_single_pipeline",                       5, SWITCH),
+    ("reduced/with_block/i15_ws_union",                              1, RING),
+    ("reduced/with_block/i16_store2",                                4, False("bulk stores go to rows i and i+1")),
+];
+
+/// Of all synchronizations in `kernels`, so many percent may be left unchecked.
+const UNCHECKED: usize = 15;
+
+/// Lines of right kernels of which each is needed: without one, something is said that was not said before.
+const NEEDED: [(&str, usize); 2] = [("kernels/tk_b200_l6", 1105), ("kernels/tk_b200_l6", 1114)];
+
+/// What is found in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    wrong: usize,
+    not_checked: usize,
+    synchronizations: usize,
+    unchecked: usize,
+}
+
+fn counts(text: &str, options: &Options) -> Result<Counts, Failed> {
+    let module: Module = text.parse()?;
+    let mut counts = Counts::default();
+    for kernel in read_with(&module, options) {
+        let report = check(&kernel, Readings::DEFAULT);
+        let of = |verdict| report.findings.iter().filter(|finding| finding.verdict == verdict).count();
+        counts.wrong += of(Verdict::Wrong);
+        counts.not_checked += of(Verdict::NotChecked);
+        counts.synchronizations += report.synchronizations;
+        counts.unchecked += report.unchecked;
+    }
+    Ok(counts)
+}
+
+fn is_as_expected(name: &str, text: &str, total: &Mutex<Counts>) -> Result<(), Failed> {
+    let expected = WRONG.iter().find(|(own, ..)| *own == name);
+    let found = counts(text, &Options::default())?;
+    if name.starts_with("kernels/") {
+        let mut total = total.lock().map_err(|_| "another file has failed")?;
+        total.synchronizations += found.synchronizations;
+        total.unchecked += found.unchecked;
+    }
+    match expected {
+        Some((_, wrong, why)) if found.wrong != *wrong => {
+            Err(format!("{} wrong in place of {wrong} ({why:?})", found.wrong).into())
+        }
+        None if found.wrong > 0 => Err(format!("{} wrong in a kernel that is right", found.wrong).into()),
+        _ => Ok(()),
+    }
+}
+
+fn is_needed(text: &str, line: usize) -> Result<(), Failed> {
+    let without: Vec<_> = text.lines().enumerate().filter(|(at, _)| at + 1 != line).map(|(_, own)| own).collect();
+    let (before, after) = (counts(text, &Options::default())?, counts(&without.join("\n"), &Options::default())?);
+    let more = after.wrong > before.wrong || after.not_checked > before.not_checked;
+    if more { Ok(()) } else { Err(format!("nothing is said without line {line}").into()) }
+}
+
+/// Idioms of which only the number of threads is not known are right in the CTA that they are written for.
+fn is_settled_by_block(text: &str) -> Result<(), Failed> {
+    let (open, given) = (Options::default(), Options { block: Some([128, 1, 1]), ..Options::default() });
+    let (open, given) = (counts(text, &open)?, counts(text, &given)?);
+    if open.wrong == 0 && open.not_checked > 0 && given.wrong + given.not_checked == 0 {
+        return Ok(());
+    }
+    Err(format!("without a block {open:?}, with one {given:?}").into())
+}
+
+/// The files of a folder and of those in it, by their names without an end.
+fn files(folder: &Path, prefix: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() {
+            found.extend(files(&path, &format!("{prefix}{name}/")));
+        } else if let (Some(name), Ok(text)) = (name.strip_suffix(".ptx"), fs::read_to_string(&path)) {
+            found.push((format!("{prefix}{name}"), text));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let archive = testing::root().join("../shared/async-unseen/given.tar.gz");
+    let folder = tempfile::tempdir().expect("a folder");
+    let unpacked = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(folder.path()).status();
+    if !archive.exists() || !unpacked.is_ok_and(|status| status.success()) {
+        let trial = Trial::test("kernels of others", || Err("they are not there".into())).with_ignored_flag(true);
+        libtest_mimic::run(&arguments, vec![trial]).exit();
+    }
+    // Concatenations of what is there in parts.
+    let all: Vec<_> = files(folder.path(), "").into_iter().filter(|(name, _)| name != "reduced/idioms").collect();
+    let total = Arc::new(Mutex::new(Counts::default()));
+    let mut trials = Vec::new();
+    for (name, text) in all {
+        for (_, line) in NEEDED.into_iter().filter(|(own, _)| *own == name) {
+            let text = text.clone();
+            trials.push(Trial::test(format!("{name}, line {line}"), move || is_needed(&text, line)));
+        }
+        if ["i01", "i04", "i06", "i10", "i19"].iter().any(|idiom| name.starts_with(&format!("reduced/{idiom}_"))) {
+            let text = text.clone();
+            trials.push(Trial::test(format!("{name}, block"), move || is_settled_by_block(&text)));
+        }
+        let total = total.clone();
+        trials.push(Trial::test(name.clone(), move || is_as_expected(&name, &text, &total)));
+    }
+    let is_filtered = arguments.filter.is_some();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let total = *total.lock().expect("all files");
+    println!("{} of {} synchronizations are not checked", total.unchecked, total.synchronizations);
+    assert!(is_filtered || total.unchecked * 100 <= total.synchronizations * UNCHECKED, "too many are not checked");
+    conclusion.exit();
+}
