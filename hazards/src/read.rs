@@ -32,7 +32,7 @@ pub fn read(module: &Module) -> Vec<Kernel> {
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
-    own.map(|function| {
+    let mut kernels: Vec<Kernel> = own.map(|function| {
         let code = Flat::of(&library, function, Limits::default());
         let graph = Graph::of(&code);
         let walked = walk::walk(&code, &graph);
@@ -47,5 +47,10 @@ pub fn read(module: &Module) -> Vec<Kernel> {
             ..events::kernel(&code, &graph, &walked)
         }
     })
-    .collect()
+    .collect();
+    let mut written: Vec<_> = kernels.iter().flat_map(|kernel| kernel.written.clone()).collect();
+    written.sort_unstable();
+    written.dedup();
+    kernels.iter_mut().for_each(|kernel| kernel.written.clone_from(&written));
+    kernels
 }
