@@ -2,6 +2,7 @@
 
 mod alias;
 mod barriers;
+mod cluster;
 mod coverage;
 mod dependent;
 mod flow;
@@ -157,7 +158,10 @@ fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'
     if !plain(last.kind) || !plain(token.kind) || last.point.0 != token.point.0 || last.conditions != token.conditions {
         return false;
     }
-    if events[last.point.1..token.point.1].iter().any(|event| !matches!(event.kind, EventKind::Access(_) | EventKind::Global(_))) {
+    if events[last.point.1..token.point.1]
+        .iter()
+        .any(|event| !matches!(event.kind, EventKind::Access(_) | EventKind::Global(_)))
+    {
         return false;
     }
     let (a, b) = (&mut last.access, &token.access);

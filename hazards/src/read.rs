@@ -32,22 +32,23 @@ pub fn read(module: &Module) -> Vec<Kernel> {
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
-    let mut kernels: Vec<Kernel> = own.map(|function| {
-        let code = Flat::of(&library, function, Limits::default());
-        let graph = Graph::of(&code);
-        let walked = walk::walk(&code, &graph);
-        let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
-        let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
-        Kernel {
-            name: function.name.clone(),
-            line,
-            threads,
-            most: code.head.most_threads,
-            unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
-            ..events::kernel(&code, &graph, &walked)
-        }
-    })
-    .collect();
+    let mut kernels: Vec<Kernel> = own
+        .map(|function| {
+            let code = Flat::of(&library, function, Limits::default());
+            let graph = Graph::of(&code);
+            let walked = walk::walk(&code, &graph);
+            let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+            let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
+            Kernel {
+                name: function.name.clone(),
+                line,
+                threads,
+                most: code.head.most_threads,
+                unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
+                ..events::kernel(&code, &graph, &walked)
+            }
+        })
+        .collect();
     let mut written: Vec<_> = kernels.iter().flat_map(|kernel| kernel.written.clone()).collect();
     written.sort_unstable();
     written.dedup();

@@ -32,7 +32,7 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
     if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_wait) {
         return Vec::new();
     }
-    let gates = Gates::new(graph, barriers, is_wait);
+    let gates = Gates::new(graph, barriers, |_, event| is_wait(event));
     let Some(paths) = gates.paths() else { return Vec::new() };
     let written = written(kernel);
     let mut found: BTreeMap<(Why, bool), Vec<u32>> = BTreeMap::new();

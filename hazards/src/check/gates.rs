@@ -43,7 +43,7 @@ pub enum Sure {
 }
 
 impl<'g, 'k> Gates<'g, 'k> {
-    pub fn new(graph: &'g EventGraph<'k>, barriers: &Barriers, is: impl Fn(&Event) -> bool) -> Self {
+    pub fn new(graph: &'g EventGraph<'k>, barriers: &Barriers, is: impl Fn(Point, &Event) -> bool) -> Self {
         let points: Vec<Point> = graph
             .order
             .iter()
@@ -54,7 +54,7 @@ impl<'g, 'k> Gates<'g, 'k> {
             conditions: graph.known_at(point),
             behind: graph.reached(&[point.0], |_| false),
         };
-        let is_gate = |&&(block, index): &&Point| is(&graph.kernel.blocks[block].events[index]);
+        let is_gate = |&&(block, index): &&Point| is((block, index), &graph.kernel.blocks[block].events[index]);
         let gates: Vec<Gate> = points.iter().filter(is_gate).map(gate).collect();
         let predicates: FxHashSet<usize> =
             gates.iter().flat_map(|gate| &gate.conditions).map(|condition| condition.predicate).collect();
@@ -73,6 +73,11 @@ impl<'g, 'k> Gates<'g, 'k> {
             told.insert(point, (0..gates.len()).filter(|gate| tells(&gates[*gate])).collect());
         }
         Self { graph, gates, told, predicates, values }
+    }
+
+    /// Whether the kernel has no gate.
+    pub fn are_none(&self) -> bool {
+        self.gates.is_empty()
     }
 
     /// The paths without a gate to each block; nothing if that takes too long.

@@ -1,6 +1,6 @@
 //! What holds of a kernel as it is launched, with or without asynchronous operations: the rules R14 to R16.
 
-use super::{barriers::Barriers, dependent, graph::EventGraph, reach};
+use super::{barriers::Barriers, cluster, dependent, graph::EventGraph, reach};
 use crate::{
     finding::Finding,
     kernel::{BarrierId, EventKind, Kernel},
@@ -20,6 +20,7 @@ pub fn concerns(kernel: &Kernel) -> bool {
 /// In the order of the lines.
 pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
     let mut findings = dependent::findings(graph, barriers);
+    findings.extend(cluster::findings(graph, barriers));
     findings.extend(reach::findings(graph));
     findings.sort_by_key(|finding| (finding.line, finding.rule, finding.verdict));
     findings

@@ -47,9 +47,8 @@ fn counted(kernel: &Kernel, barrier: &Barrier) -> Option<(Verdict, String)> {
         return Some((Verdict::Wrong, format!("the barrier is for {count} threads, which is no multiple of {WARP}")));
     }
     let most = kernel.most?.next_multiple_of(WARP as u32);
-    (count > most).then(|| {
-        (Verdict::Wrong, format!("the barrier is for {count} threads, and the CTA has {most} at most"))
-    })
+    (count > most)
+        .then(|| (Verdict::Wrong, format!("the barrier is for {count} threads, and the CTA has {most} at most")))
 }
 
 /// Whether threads of one warp, or of a CTA whose all threads a barrier is for, come to something else in its place.
@@ -190,7 +189,8 @@ fn is_unsure(barrier: &Barrier) -> bool {
 }
 
 fn finding(kernel: &Kernel, line: u32, verdict: Verdict, message: String) -> Finding {
-    let help = format!("let all threads come to the barrier on line {line}, or say with it how many do, in whole warps");
+    let help =
+        format!("let all threads come to the barrier on line {line}, or say with it how many do, in whole warps");
     let remedy = (verdict == Verdict::Wrong).then_some(Remedy { help, edits: Vec::new() });
     let kernel = kernel.name.clone();
     Finding { kernel, line, first: None, rule: Some(Rule::R16), verdict, message, remedy, path: Vec::new() }

@@ -631,8 +631,7 @@ impl<'w> Maker<'w> {
             _ => &[],
         });
         let of = accesses.filter(|access| access.writes && variables.contains(&access.address.object));
-        let mut written: Vec<_> =
-            of.map(|access| self.kernel.objects[access.address.object].name.clone()).collect();
+        let mut written: Vec<_> = of.map(|access| self.kernel.objects[access.address.object].name.clone()).collect();
         written.sort_unstable();
         written.dedup();
         (self.kernel.loaded, self.kernel.written) = (loaded, written);
