@@ -15,9 +15,10 @@ use testing::{ptx_atomics, root, snapshot};
 
 /// Kernels, the rule that their `wrong` one breaks, and the options that it takes to see it.
 #[rustfmt::skip]
-const RULES: [(&str, &[&str]); 13] = [
+const RULES: [(&str, &[&str]); 16] = [
     ("R1", &[]), ("R2", &[]), ("R3", &[]), ("R4", &[]), ("R5", &[]), ("R6", &[]), ("R7", &[]), ("R8", &[]), ("R9", &[]),
     ("R10", &[]), ("R11", &["--profile", "strict"]), ("R12", &[]), ("R13", &["--mcpu", "sm_90"]),
+    ("R14", &[]), ("R15", &[]), ("R16", &[]),
 ];
 /// Rules about what a compiler may do, which no execution of its PTX shows.
 const POSSIBLE: [&str; 1] = ["R13"];

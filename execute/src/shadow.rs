@@ -409,8 +409,7 @@ impl Shadow {
             }
         } else if (write.is_none() || after(write))
             && (read.is_none()
-                || same(read)
-                    && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
+                || same(read) && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
         {
             *read = new;
             return;

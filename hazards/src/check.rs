@@ -4,15 +4,20 @@ mod alias;
 mod assumed;
 mod barriers;
 mod classes;
+mod cluster;
 mod coverage;
+mod dependent;
 mod flow;
 mod forms;
 mod found;
+mod gates;
 mod graph;
+mod launched;
 mod message;
 mod need;
 mod partners;
 mod paths;
+mod reach;
 mod remedy;
 mod roles;
 mod search;
@@ -46,7 +51,8 @@ const SYNCHRONIZATIONS: usize = 2_000;
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let synchronizations = forms::synchronizations(kernel);
     let mut report = Report { synchronizations, ..Report::default() };
-    if !token::is_asynchronous(kernel) {
+    let is_asynchronous = token::is_asynchronous(kernel);
+    if !is_asynchronous && !launched::concerns(kernel) {
         return report;
     }
     let events: usize = kernel.blocks.iter().map(|block| block.events.len()).sum();
@@ -57,6 +63,10 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     }
     let graph = EventGraph::new(kernel);
     let barriers = Barriers::new(&graph);
+    if !is_asynchronous {
+        report.findings = launched::findings(&graph, &barriers);
+        return report;
+    }
     let tokens = tokens(&graph);
     let points =
         graph.order.iter().flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |at| (block, at)));
@@ -74,6 +84,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let Search { flow, found, .. } = search;
     report.findings = remedy::findings(&flow, &found);
     report.findings.extend(forms::findings(&flow));
+    report.findings.extend(launched::findings(&graph, &barriers));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
     // The copies of a loop's first rounds show the same finding.
     report.findings.dedup_by(|next, one| {
@@ -125,7 +136,10 @@ fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'
     if !plain(last.kind) || !plain(token.kind) || last.point.0 != token.point.0 || last.conditions != token.conditions {
         return false;
     }
-    if events[last.point.1..token.point.1].iter().any(|event| !matches!(event.kind, EventKind::Access(_))) {
+    if events[last.point.1..token.point.1]
+        .iter()
+        .any(|event| !matches!(event.kind, EventKind::Access(_) | EventKind::Global(_)))
+    {
         return false;
     }
     let (a, b) = (&mut last.access, &token.access);

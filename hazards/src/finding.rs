@@ -91,6 +91,15 @@ pub enum Rule {
     /// Inline assembly declares that it orders or accesses memory.
     #[strum(message = "a clobber of memory")]
     R13,
+    /// A grid that may start early waits for earlier ones before it accesses what they may access.
+    #[strum(message = "griddepcontrol.wait")]
+    R14,
+    /// A CTA has started before others of its cluster access its memory, and does not end before they have done so.
+    #[strum(message = "barrier.cluster")]
+    R15,
+    /// All threads that a barrier is for come to it.
+    #[strum(message = "the barrier on every path")]
+    R16,
 }
 
 impl Rule {
@@ -115,6 +124,9 @@ impl Rule {
             Self::R10 | Self::R12 => "9.7.13.5",
             Self::R11 => "9.7.16.6.3",
             Self::R13 => "",
+            Self::R14 => "9.7.13.13",
+            Self::R15 => "9.7.13.3",
+            Self::R16 => "9.7.13.1",
         }
     }
 }

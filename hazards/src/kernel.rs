@@ -31,6 +31,10 @@ pub struct Kernel {
     pub threads: Option<u32>,
     /// How many threads a CTA may have, where the kernel says it.
     pub most: Option<u32>,
+    /// The objects whose addresses are loaded from global memory.
+    pub loaded: Vec<usize>,
+    /// The names of the variables in global memory that a kernel of the module writes.
+    pub written: Vec<String>,
     /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
     pub unread: Vec<(u32, String)>,
 }
@@ -303,6 +307,10 @@ pub struct Event {
 pub enum EventKind {
     /// An access of its thread, which is done before what follows. Those of local and constant memory are left out.
     Access(Access),
+    /// An access of global memory that no asynchronous operation concerns. It is left out where the kernel has no `griddepcontrol.wait`.
+    Global(Access),
+    /// `griddepcontrol.wait`
+    GridWait,
     /// An asynchronous operation.
     Start(Start),
     /// `tcgen05.wait::ld` or `::st`
@@ -475,6 +483,8 @@ pub struct Barrier {
     pub waits: bool,
     /// How many threads take part; nothing if all of the CTA or of the cluster do, and 0 if that is not known.
     pub threads: Option<u32>,
+    /// Whether all threads of a warp must come to it together.
+    pub aligned: bool,
     /// Whether it orders memory: not `barrier.cluster.arrive.relaxed`.
     pub orders: bool,
 }

@@ -331,6 +331,7 @@ impl<'k> Test<'k> {
                 Instruction::Fence(Fence::memory(None, *scope))
             }
             EventKind::Allocate { .. } | EventKind::Relinquish | EventKind::Invalidate(_) => return Some(()),
+            EventKind::Global(_) | EventKind::GridWait => return Some(()),
             EventKind::Fence { .. } | EventKind::Atomic { .. } | EventKind::Unknown(_) => return None,
         };
         self.add(thread, instruction);

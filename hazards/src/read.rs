@@ -37,24 +37,30 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
-    own.map(|function| {
-        let mut code = Flat::of(&library, function, Limits::default());
-        if let (Some(block), None) = (options.block, code.head.required_threads) {
-            code.head.required_threads = Some(block);
-            code.head.most_threads = Some(block.into_iter().fold(1, u32::saturating_mul));
-        }
-        let graph = Graph::of(&code);
-        let walked = walk::walk(&code, &graph, options);
-        let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
-        let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
-        Kernel {
-            name: function.name.clone(),
-            line,
-            threads,
-            most: code.head.most_threads,
-            unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
-            ..events::kernel(&code, &graph, &walked)
-        }
-    })
-    .collect()
+    let mut kernels: Vec<Kernel> = own
+        .map(|function| {
+            let mut code = Flat::of(&library, function, Limits::default());
+            if let (Some(block), None) = (options.block, code.head.required_threads) {
+                code.head.required_threads = Some(block);
+                code.head.most_threads = Some(block.into_iter().fold(1, u32::saturating_mul));
+            }
+            let graph = Graph::of(&code);
+            let walked = walk::walk(&code, &graph, options);
+            let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+            let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
+            Kernel {
+                name: function.name.clone(),
+                line,
+                threads,
+                most: code.head.most_threads,
+                unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
+                ..events::kernel(&code, &graph, &walked)
+            }
+        })
+        .collect();
+    let mut written: Vec<_> = kernels.iter().flat_map(|kernel| kernel.written.clone()).collect();
+    written.sort_unstable();
+    written.dedup();
+    kernels.iter_mut().for_each(|kernel| kernel.written.clone_from(&written));
+    kernels
 }

@@ -146,6 +146,8 @@ pub struct Barrier {
     pub threads: Option<Operand>,
     /// Whether the thread waits, too.
     pub waits: bool,
+    /// Whether all threads of a warp must come to it together.
+    pub aligned: bool,
     /// What is computed of a predicate of all threads.
     pub reduces: Option<(Reduction, Operand)>,
 }

@@ -9,7 +9,7 @@ use ptx_atomics::{
     ptx::{Head, Module as Ptx, ModuleError, Places},
 };
 use ptx_execute::Given;
-use ptx_hazards::{Finding, Kernel, Limits, Report, Verdict, Witnesses};
+use ptx_hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
 
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
@@ -108,7 +108,9 @@ fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Dia
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
     let damaged = module.functions().filter(|function| function.body.is_none() && Head::read(&function.head).is_entry);
     let damaged = damaged.map(|function| not_checked(&function.name));
-    let kernels = ptx_hazards::read(module);
+    let KernelArgs { block, grid, params, .. } = &args.kernels;
+    let parameters = params.iter().map(|(name, number)| (name.clone(), number.cast_signed())).collect();
+    let kernels = ptx_hazards::read_with(module, &Options { block: *block, grid: *grid, parameters });
     let wanted = |name: &str| match &args.kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,

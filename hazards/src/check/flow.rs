@@ -260,6 +260,7 @@ impl Transition<'_, '_> {
             | EventKind::CopyArrive(_)
             | EventKind::InitializeFence => {}
             EventKind::Access(_) | EventKind::Start(_) | EventKind::Initialize { .. } | EventKind::Invalidate(_) => {}
+            EventKind::Global(_) | EventKind::GridWait => {}
         }
         false
     }

@@ -202,6 +202,8 @@ pub fn is_asynchronous(kernel: &Kernel) -> bool {
                 | EventKind::Barrier(_)
                 | EventKind::Fence { .. }
                 | EventKind::Atomic { .. }
+                | EventKind::Global(_)
+                | EventKind::GridWait
                 | EventKind::Unknown(_)
         )
     };

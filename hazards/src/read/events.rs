@@ -401,7 +401,7 @@ impl<'w> Maker<'w> {
         let mut kinds = Vec::new();
         match &op.action {
             Action::Asynchronous(form, _) => kinds.extend(self.asynchronous(form, step)),
-            Action::Barrier(flat::Barrier { warp, waits, threads, .. }) => {
+            Action::Barrier(flat::Barrier { warp, waits, threads, aligned, .. }) => {
                 let known = |value: Option<Value>| value.and_then(|value| self.terms().known(value));
                 let of = match (warp, known(step.first)) {
                     (true, _) => BarrierId::Warp,
@@ -410,7 +410,8 @@ impl<'w> Maker<'w> {
                 };
                 let number = known(step.second).and_then(|number| u32::try_from(number).ok());
                 let threads = threads.as_ref().map(|_| number.unwrap_or(0));
-                kinds.push(EventKind::Barrier(Barrier { of, arrives: true, waits: *waits, threads, orders: true }));
+                let (waits, aligned) = (*waits, *aligned);
+                kinds.push(EventKind::Barrier(Barrier { of, arrives: true, waits, threads, aligned, orders: true }));
             }
             Action::Fence(fence) => {
                 kinds.push(EventKind::Fence { semantics: code::fence(fence), scope: fence.scope });
@@ -588,14 +589,56 @@ impl<'w> Maker<'w> {
             }
         }
         concerned.retain(|object| objects[*object].kind == ObjectKind::Variable);
-        for block in blocks {
-            block.events.retain(|event| match &event.kind {
-                EventKind::Access(access) => {
-                    access.space != Space::Global || concerned.contains(&access.address.object)
-                }
-                _ => true,
-            });
+        let is_dependent = blocks.iter().flat_map(|block| &block.events).any(|event| event.kind == EventKind::GridWait);
+        for event in blocks.iter_mut().flat_map(|block| &mut block.events) {
+            if let EventKind::Access(access) = &event.kind
+                && access.space == Space::Global
+                && !concerned.contains(&access.address.object)
+            {
+                event.kind = EventKind::Global(access.clone());
+            }
         }
+        self.names();
+        for block in &mut self.kernel.blocks {
+            block.events.retain(|event| is_dependent || !matches!(event.kind, EventKind::Global(_)));
+        }
+    }
+
+    /// Says of which objects the address is loaded, and which variables of the module are written.
+    fn names(&mut self) {
+        let is_global = |space: Option<ptx_isa::Space>| matches!(space, Some(ptx_isa::Space::Global));
+        let steps = &self.code.steps;
+        let is_load = |op: usize| match &steps[op % steps.len()].action {
+            Action::Access(access) => access.reads && access.space.is_none_or(|space| is_global(Some(space))),
+            _ => false,
+        };
+        let (mut loaded, mut variables) = (Vec::new(), FxHashSet::default());
+        for (thing, &object) in &self.objects {
+            match thing {
+                Thing::Unknown(Space::Global, Some(atom)) => match self.terms().what(*atom) {
+                    What::Result(op, ..) if is_load(*op) => loaded.push(object),
+                    _ => {}
+                },
+                Thing::Base(Base::Symbol(symbol)) if is_global(self.code.symbols[*symbol].variable.space) => {
+                    variables.insert(object);
+                }
+                _ => {}
+            }
+        }
+        loaded.sort_unstable();
+        let events = self.kernel.blocks.iter().flat_map(|block| &block.events);
+        let accesses = events.flat_map(|event| match &event.kind {
+            EventKind::Global(access) | EventKind::Access(access) | EventKind::Atomic { access, .. } => {
+                std::slice::from_ref(access)
+            }
+            EventKind::Start(start) => &start.accesses[..],
+            _ => &[],
+        });
+        let of = accesses.filter(|access| access.writes && variables.contains(&access.address.object));
+        let mut written: Vec<_> = of.map(|access| self.kernel.objects[access.address.object].name.clone()).collect();
+        written.sort_unstable();
+        written.dedup();
+        (self.kernel.loaded, self.kernel.written) = (loaded, written);
     }
 }
 

@@ -132,7 +132,8 @@ impl Kernel {
 
     fn kind(&self, kind: &EventKind) -> String {
         match kind {
-            EventKind::Access(access) => self.access(access),
+            EventKind::Access(access) | EventKind::Global(access) => self.access(access),
+            EventKind::GridWait => "wait for grids".into(),
             EventKind::Start(start) => {
                 let what = match &start.what {
                     Operation::TensorLoad => "tensor load".into(),

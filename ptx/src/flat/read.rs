@@ -214,7 +214,9 @@ impl<'m> Builder<'_, 'm> {
         let reduces = if of.has("red") { of.find().zip(sources.pop()) } else { None };
         let mut sources = sources.into_iter();
         let id = sources.next().unwrap_or(Operand::Nothing);
-        Action::Barrier(Barrier { warp, id, threads: sources.next(), waits: !of.has("arrive"), reduces })
+        let (threads, waits) = (sources.next(), !of.has("arrive"));
+        let aligned = !warp && (of.words[0] == "bar" || of.has("aligned"));
+        Action::Barrier(Barrier { warp, id, threads, waits, aligned, reduces })
     }
 
     fn arguments(&mut self, frame: &mut Frame<'m>, form: &Asynchronous) -> Vec<(Role, Operand)> {

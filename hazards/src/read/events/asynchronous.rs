@@ -63,8 +63,8 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
     let proxy =
         |acquire: ProxyFence, release: ProxyFence| EventKind::ProxyFence(if acquires { acquire } else { release });
     let cluster = |arrives: bool, orders: bool| {
-        let of = BarrierId::Cluster;
-        EventKind::Barrier(Barrier { of, arrives, waits: !arrives, threads: None, orders })
+        let (of, aligned) = (BarrierId::Cluster, form.has("aligned"));
+        EventKind::Barrier(Barrier { of, arrives, waits: !arrives, threads: None, aligned, orders })
     };
     Some(vec![match form.family() {
         FenceProxyAlias
@@ -93,6 +93,7 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
         }
         BarrierClusterArrive => cluster(true, !form.has("relaxed")),
         BarrierClusterWait => cluster(false, true),
+        GriddepcontrolWait => EventKind::GridWait,
         WgmmaFence => EventKind::MatrixFence,
         Tcgen05RelinquishAllocPermit => EventKind::Relinquish,
         Tcgen05FenceBeforeThreadSync => EventKind::TensorFence(Side::Before),
@@ -109,7 +110,6 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
         | MbarrierTryWaitParity
         | CpAsyncBulkPrefetch
         | CpAsyncBulkPrefetchTensor
-        | GriddepcontrolWait
         | GriddepcontrolLaunchDependents
         | ClusterlaunchcontrolQueryCancel => return Some(Vec::new()),
         _ => return None,

@@ -1,0 +1,218 @@
+//! CTAs of a cluster that access each other's memory, or share tensor memory (R15): the other one has started, and is still there.
+
+use std::collections::BTreeMap;
+
+use super::{
+    barriers::Barriers,
+    gates::{Gates, Sure},
+    graph::{EventGraph, Point},
+    message,
+};
+use crate::{
+    finding::{Finding, Remedy, Rule, Verdict},
+    kernel::{Address, Barrier, BarrierId, Condition, Event, EventKind, Kernel, ObjectKind, Operation, Space},
+};
+
+/// What is not known of the other CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Lack {
+    Started,
+    There,
+    Allocated,
+}
+
+/// In the order of what is missing.
+pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
+    let mut found: BTreeMap<(Lack, Verdict), Vec<u32>> = BTreeMap::new();
+    let mut add = |lack: Lack, verdict: Verdict, line: u32| found.entry((lack, verdict)).or_default().push(line);
+    before(graph, barriers, |verdict, line| add(Lack::Started, verdict, line));
+    behind(graph, |verdict, line| add(Lack::There, verdict, line));
+    freed(graph, barriers, |verdict, line| add(Lack::Allocated, verdict, line));
+    found.into_iter().map(|((lack, verdict), lines)| finding(graph.kernel, lack, verdict, lines)).collect()
+}
+
+fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
+    graph.order.iter().flat_map(|&block| (0..graph.kernel.blocks[block].events.len()).map(move |index| (block, index)))
+}
+
+/// Remote accesses in front of which nothing says that the other CTA has started.
+fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, u32)) {
+    let kernel = graph.kernel;
+    let is_any = |event: &Event| is_remote(kernel, event);
+    if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_any) {
+        return;
+    }
+    without(graph, barriers, |_, event| tells(event), is_any, &mut add);
+}
+
+/// The events of a kind that threads come to by a path without a gate.
+fn without(
+    graph: &EventGraph<'_>,
+    barriers: &Barriers,
+    is_gate: impl Fn(Point, &Event) -> bool,
+    is: impl Fn(&Event) -> bool,
+    add: &mut impl FnMut(Verdict, u32),
+) {
+    let gates = Gates::new(graph, barriers, is_gate);
+    let Some(paths) = gates.paths() else { return };
+    for &block in &graph.order {
+        let mut paths = paths[block].clone();
+        for (index, event) in graph.kernel.blocks[block].events.iter().enumerate() {
+            if is(event) && !graph.is_dead((block, index)) {
+                let sure = paths.iter().filter_map(|path| gates.sure((block, index), path)).max();
+                match sure {
+                    Some(Sure::Doubtful) if !gates.are_none() => add(Verdict::NotChecked, event.line),
+                    Some(_) => add(Verdict::Wrong, event.line),
+                    None => {}
+                }
+            }
+            gates.pass((block, index), &mut paths);
+        }
+    }
+}
+
+/// Whether it says that other CTAs have started: a wait for all of them, or for what one of them may have done.
+fn tells(event: &Event) -> bool {
+    match &event.kind {
+        EventKind::Barrier(Barrier { of: BarrierId::Cluster, waits, .. }) => *waits,
+        EventKind::Wait { .. } => true,
+        EventKind::Atomic { semantics, .. } => semantics.acquires,
+        _ => false,
+    }
+}
+
+/// Whether an address is certainly one that `mapa` gives.
+fn is_mapped(kernel: &Kernel, address: &Address) -> bool {
+    address.is_remote && kernel.objects[address.object].kind == ObjectKind::Variable
+}
+
+fn is_remote(kernel: &Kernel, event: &Event) -> bool {
+    match &event.kind {
+        EventKind::Arrive { barrier, .. } => is_mapped(kernel, barrier),
+        EventKind::Start(start) => {
+            let accesses = start.accesses.iter().filter(|access| access.space == Space::Shared);
+            let mut all = accesses.map(|access| &access.address).chain(&start.barrier);
+            all.any(|address| is_mapped(kernel, address))
+        }
+        _ => is_access(kernel, event),
+    }
+}
+
+/// Whether it is an access of which the other CTA does not learn.
+fn is_access(kernel: &Kernel, event: &Event) -> bool {
+    match &event.kind {
+        EventKind::Access(access) | EventKind::Atomic { access, .. } => {
+            access.space == Space::Shared && is_mapped(kernel, &access.address)
+        }
+        _ => false,
+    }
+}
+
+/// Remote accesses behind which nothing keeps the other CTA.
+fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, u32)) {
+    let kernel = graph.kernel;
+    let event = |(block, index): Point| &kernel.blocks[block].events[index];
+    let holds = |event: &Event| match &event.kind {
+        EventKind::Barrier(Barrier { of: BarrierId::Cluster, arrives, .. }) => *arrives,
+        EventKind::Arrive { barrier, .. } => barrier.is_remote,
+        EventKind::Start(start) => start.barrier.as_ref().is_some_and(|barrier| barrier.is_remote),
+        _ => false,
+    };
+    for point in points(graph).filter(|point| is_access(kernel, event(*point)) && !graph.is_dead(*point)) {
+        let known = graph.known_at(point);
+        let after = graph.reached(&[point.0], |_| false);
+        let may_follow = |other: Point| after[other.0] || other.0 == point.0 && other.1 > point.1;
+        let held: Vec<Point> = points(graph).filter(|other| holds(event(*other))).collect();
+        // Threads of another role may wait for the cluster; that this one has ended counts there.
+        let by_others =
+            |&other: &Point| !may_follow(other) && !graph.reached(&[other.0], |_| false)[point.0] && other.0 != point.0;
+        if held.iter().any(by_others) {
+            continue;
+        }
+        if ends(graph, point, &known, holds) {
+            let may = held.iter().any(|other| may_follow(*other));
+            add(if may { Verdict::NotChecked } else { Verdict::Wrong }, event(point).line);
+        }
+    }
+}
+
+/// Whether a path leads from a point to the end of the kernel without an event.
+fn ends(graph: &EventGraph<'_>, point: Point, known: &[Condition], holds: impl Fn(&Event) -> bool) -> bool {
+    let kernel = graph.kernel;
+    let mut seen = vec![false; kernel.blocks.len()];
+    let mut open = vec![(point.0, point.1 + 1)];
+    while let Some((block, from)) = open.pop() {
+        let own = &kernel.blocks[block];
+        if own.events.iter().skip(from).any(&holds) {
+            continue;
+        }
+        if own.next.is_empty() && !own.is_dead_end {
+            return true;
+        }
+        for edge in &own.next {
+            let goes = edge.when.is_none_or(|when| !graph.contradict(&graph.varying(known), when));
+            if goes && !std::mem::replace(&mut seen[edge.to], true) {
+                open.push((edge.to, 0));
+            }
+        }
+    }
+    false
+}
+
+/// Tensor memory of two CTAs that one of them may free before the other has its own.
+fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, u32)) {
+    let kernel = graph.kernel;
+    let events = || kernel.blocks.iter().flat_map(|block| &block.events);
+    let is_of_two = |event: &Event| match &event.kind {
+        EventKind::TensorCommit { group, .. } => *group == 2,
+        EventKind::Start(start) => match start.what {
+            Operation::TensorMatrix { group, .. }
+            | Operation::TensorCopy { group, .. }
+            | Operation::TensorShift { group } => group == 2,
+            _ => false,
+        },
+        _ => false,
+    };
+    if !events().any(is_of_two) || !events().any(|event| matches!(event.kind, EventKind::Deallocate(_))) {
+        return;
+    }
+    let is_allocated =
+        |point: &Point| matches!(kernel.blocks[point.0].events[point.1].kind, EventKind::Allocate { .. });
+    let allocated: Vec<(Point, Vec<bool>)> =
+        points(graph).filter(is_allocated).map(|point| (point, graph.reached(&[point.0], |_| false))).collect();
+    let is_behind = |point: Point| {
+        let behind = |(own, after): &(Point, Vec<bool>)| after[point.0] || own.0 == point.0 && own.1 < point.1;
+        allocated.iter().any(behind)
+    };
+    let is_freed = |event: &Event| matches!(event.kind, EventKind::Deallocate(_));
+    without(graph, barriers, |point, event| is_behind(point) && tells(event), is_freed, &mut add);
+}
+
+fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -> Finding {
+    lines.sort_unstable();
+    lines.dedup();
+    let line = lines[0];
+    let said = match lack {
+        Lack::Started => {
+            "nothing tells that the other CTA of the cluster has started when its shared memory is accessed"
+        }
+        Lack::There => {
+            "the other CTA of the cluster may have ended, and its shared memory with it, when this is accessed"
+        }
+        Lack::Allocated => {
+            "nothing tells that the other CTA of the pair has allocated its tensor memory when this one frees"
+        }
+    };
+    let is_wrong = verdict == Verdict::Wrong;
+    let message = match is_wrong {
+        true => format!("{said}{}", message::others(lines.len() - 1)),
+        false => format!("not checked: on some paths {said}"),
+    };
+    let side = if lack == Lack::There { "behind" } else { "in front of" };
+    let help = format!(
+        "let all threads of the cluster meet {side} line {line}, by barrier.cluster.arrive and barrier.cluster.wait"
+    );
+    let remedy = is_wrong.then_some(Remedy { help, edits: Vec::new() });
+    let kernel = kernel.name.clone();
+    Finding { kernel, line, first: None, rule: Some(Rule::R15), verdict, message, remedy, path: Vec::new() }
+}

@@ -1,0 +1,121 @@
+//! Grids that may start before earlier ones have ended (R14): what earlier ones may access is waited for.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::{
+    barriers::Barriers,
+    gates::{Gates, Sure},
+    graph::EventGraph,
+    message,
+};
+use crate::{
+    finding::{Finding, Remedy, Rule, Verdict},
+    kernel::{Access, Event, EventKind, Kernel, ObjectKind, Space},
+};
+
+/// Why a finding is no more than possible, or that it is certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Why {
+    Certain,
+    /// What is accessed may be nothing that an earlier grid accesses.
+    Memory,
+    /// The kernel may be launched in the ordinary way where it does not wait.
+    Launch,
+}
+
+/// Accesses in front of `griddepcontrol.wait`.
+pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
+    let kernel = graph.kernel;
+    let is_wait = |event: &Event| event.kind == EventKind::GridWait;
+    if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_wait) {
+        return Vec::new();
+    }
+    let gates = Gates::new(graph, barriers, |_, event| is_wait(event));
+    let Some(paths) = gates.paths() else { return Vec::new() };
+    let written = written(kernel);
+    let mut found: BTreeMap<(Why, bool), Vec<u32>> = BTreeMap::new();
+    for &block in &graph.order {
+        let mut paths = paths[block].clone();
+        for (index, event) in kernel.blocks[block].events.iter().enumerate() {
+            let sure = paths.iter().filter_map(|path| gates.sure((block, index), path)).max();
+            if let Some(sure) = sure {
+                for access in accesses(event) {
+                    let Some(why) = conflict(kernel, &written, event, access) else { continue };
+                    let why = if sure == Sure::Doubtful { Why::Launch } else { why };
+                    found.entry((why, access.writes)).or_default().push(event.line);
+                }
+            }
+            gates.pass((block, index), &mut paths);
+        }
+    }
+    found.into_iter().map(|((why, writes), lines)| finding(kernel, why, writes, lines)).collect()
+}
+
+/// What an event accesses in global memory.
+fn accesses(event: &Event) -> impl Iterator<Item = &Access> {
+    let all = match &event.kind {
+        EventKind::Global(access) | EventKind::Access(access) | EventKind::Atomic { access, .. } => {
+            std::slice::from_ref(access)
+        }
+        EventKind::Start(start) => &start.accesses[..],
+        _ => &[],
+    };
+    all.iter().filter(|access| access.space == Space::Global)
+}
+
+/// The objects that a kernel writes.
+fn written(kernel: &Kernel) -> FxHashSet<usize> {
+    let events = kernel.blocks.iter().flat_map(|block| &block.events);
+    let written = events.flat_map(accesses).filter(|access| access.writes);
+    written.map(|access| access.address.object).collect()
+}
+
+/// Whether an earlier grid may access the same memory, and one of the two writes.
+fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: &Access) -> Option<Why> {
+    let number = access.address.object;
+    let object = &kernel.objects[number];
+    let is_known = object.kind == ObjectKind::Variable;
+    // Atomics of two grids on the same memory do not race, so that what else is done to it matters.
+    let is_atomic = matches!(event.kind, EventKind::Atomic { .. });
+    match access.writes {
+        true if is_known && !is_atomic => Some(Why::Certain),
+        true => Some(Why::Memory),
+        false if is_known && (written.contains(&number) || kernel.written.contains(&object.name)) => {
+            Some(if is_atomic { Why::Memory } else { Why::Certain })
+        }
+        false => kernel.loaded.contains(&number).then_some(Why::Memory),
+    }
+}
+
+fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Finding {
+    lines.sort_unstable();
+    lines.dedup();
+    let line = lines[0];
+    let what = if writes { "the write" } else { "the read" };
+    let message = match why {
+        Why::Certain => format!(
+            "no griddepcontrol.wait is known to come before {what}, and an earlier grid may access the same global memory{}",
+            message::others(lines.len() - 1)
+        ),
+        Why::Memory => format!(
+            "not checked: it cannot be told whether an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
+        ),
+        Why::Launch => format!(
+            "not checked: a path without griddepcontrol.wait leads to {what}, and it cannot be told whether an earlier grid may run then"
+        ),
+    };
+    let is_wrong = why == Why::Certain;
+    let help = format!("insert griddepcontrol.wait in front of line {line}");
+    Finding {
+        kernel: kernel.name.clone(),
+        line,
+        first: None,
+        rule: Some(Rule::R14),
+        verdict: if is_wrong { Verdict::Wrong } else { Verdict::NotChecked },
+        message,
+        remedy: is_wrong.then_some(Remedy { help, edits: Vec::new() }),
+        path: Vec::new(),
+    }
+}

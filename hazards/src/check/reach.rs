@@ -1,0 +1,197 @@
+//! Barriers that not all threads come to which they are for (R16).
+
+use std::collections::BTreeSet;
+
+use super::graph::{EventGraph, Point};
+use crate::{
+    finding::{Finding, Remedy, Rule, Verdict},
+    kernel::{Barrier, BarrierId, Condition, EventKind, Kernel, Test, UnknownKind, Varies},
+};
+
+/// A CTA has so many barriers.
+const BARRIERS: u32 = 16;
+const WARP: i64 = 32;
+
+/// Barriers of the CTA with a number of threads that cannot be, and those that only some of its threads come to.
+pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
+    let points = || {
+        graph.order.iter().flat_map(|&block| {
+            let events = graph.kernel.blocks[block].events.iter().enumerate();
+            events.filter_map(move |(index, event)| match &event.kind {
+                EventKind::Barrier(barrier) if !matches!(barrier.of, BarrierId::Warp | BarrierId::Cluster) => {
+                    Some(((block, index), event.line, barrier))
+                }
+                _ => None,
+            })
+        })
+    };
+    let mut seen = BTreeSet::new();
+    let mut findings = Vec::new();
+    for (point, line, barrier) in points() {
+        let said = counted(graph.kernel, barrier).or_else(|| divergent(graph, point, barrier));
+        let Some((verdict, message)) = said.filter(|_| seen.insert(line)) else { continue };
+        findings.push(finding(graph.kernel, line, verdict, message));
+    }
+    findings
+}
+
+/// What is wrong with the number of a barrier or of its threads.
+fn counted(kernel: &Kernel, barrier: &Barrier) -> Option<(Verdict, String)> {
+    if let BarrierId::Cta(number) = barrier.of
+        && number >= BARRIERS
+    {
+        return Some((Verdict::Wrong, format!("barrier {number} does not exist: a CTA has {BARRIERS}")));
+    }
+    let count = barrier.threads.filter(|count| *count > 0)?;
+    if i64::from(count) % WARP != 0 {
+        return Some((Verdict::Wrong, format!("the barrier is for {count} threads, which is no multiple of {WARP}")));
+    }
+    let most = kernel.most?.next_multiple_of(WARP as u32);
+    (count > most)
+        .then(|| (Verdict::Wrong, format!("the barrier is for {count} threads, and the CTA has {most} at most")))
+}
+
+/// Whether threads of one warp, or of a CTA whose all threads a barrier is for, come to something else in its place.
+fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<(Verdict, String)> {
+    let is_for_all = barrier.threads.is_none() && barrier.waits;
+    if !is_for_all {
+        return None;
+    }
+    let known = graph.known_at(point);
+    let varying = graph.varying(&known);
+    let split = |condition: &&Condition| splits(graph, **condition, &known);
+    let condition = *varying.iter().find(split)?;
+    let is_within_warp = parts_warp(graph, condition);
+    if is_within_warp && !barrier.aligned || graph.is_dead(point) {
+        return None;
+    }
+    match elsewhere(graph, point, condition, barrier) {
+        Elsewhere::Ends => Some((
+            Verdict::NotChecked,
+            "not checked: the barrier is for all threads of the CTA, and those that have ended may count or not".into(),
+        )),
+        Elsewhere::Barrier if is_within_warp => Some((
+            Verdict::Wrong,
+            "only some threads of a warp come to the barrier, which all of them must come to together".into(),
+        )),
+        Elsewhere::Barrier => Some((
+            Verdict::Wrong,
+            "only some threads of the CTA come to the barrier, which is for all of them, while others come to another one"
+                .into(),
+        )),
+        Elsewhere::Same => None,
+    }
+}
+
+/// Whether a condition is one of the thread's number that holds of some threads of every launch, and not of others.
+fn splits(graph: &EventGraph<'_>, condition: Condition, known: &[Condition]) -> bool {
+    let kernel = graph.kernel;
+    match kernel.predicates[condition.predicate].test {
+        Test::OneOfWarp => kernel.most.is_none_or(|threads| threads > 1),
+        Test::Within { value, low, high } => {
+            let unknown = &kernel.unknowns[value];
+            if !matches!(unknown.kind, UnknownKind::Thread | UnknownKind::Warp) || unknown.varies == Varies::No {
+                return false;
+            }
+            let size = if unknown.kind == UnknownKind::Warp { WARP } else { 1 };
+            let last = match kernel.threads {
+                Some(threads) => (i64::from(threads) - 1) / size,
+                // A launch with fewer threads than a warp has is none that anybody means.
+                None => (WARP - 1) / size,
+            };
+            let (from, to) = (low.max(0), high.min(last));
+            let some = from <= to;
+            let all = from == 0 && to == last;
+            let others: Vec<_> = known.iter().copied().filter(|other| *other != condition).collect();
+            some && !all && !graph.implied(&others, condition)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a condition tells threads of one warp apart.
+fn parts_warp(graph: &EventGraph<'_>, condition: Condition) -> bool {
+    match graph.kernel.predicates[condition.predicate].test {
+        Test::OneOfWarp => true,
+        Test::Within { value, low, high } if graph.kernel.unknowns[value].kind == UnknownKind::Thread => {
+            let last = graph.kernel.threads.map_or(i64::MAX, |threads| i64::from(threads) - 1);
+            low > 0 && low % WARP != 0 || high < last && (high + 1) % WARP != 0
+        }
+        _ => false,
+    }
+}
+
+/// What the threads come to of which a condition does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Elsewhere {
+    /// To the end of the kernel, without a barrier of all threads.
+    Ends,
+    /// To a barrier that those of which it holds do not come to in this place.
+    Barrier,
+    /// They may come to as many barriers of the same number.
+    Same,
+}
+
+fn elsewhere(graph: &EventGraph<'_>, point: Point, condition: Condition, barrier: &Barrier) -> Elsewhere {
+    let kernel = graph.kernel;
+    let parts = |block: &&usize| {
+        kernel.blocks[**block].next.iter().any(|edge| edge.when.is_some_and(|when| when == condition.opposite()))
+    };
+    let forks: Vec<usize> = graph.order.iter().filter(parts).copied().collect();
+    let is_guarded = kernel.blocks[point.0].events[point.1].guard.contains(&condition);
+    // Behind a barrier that only a guard parts from others, all go on together.
+    let starts: Vec<usize> = if is_guarded {
+        vec![]
+    } else {
+        let edges = forks.iter().flat_map(|&block| &kernel.blocks[block].next);
+        edges.filter(|edge| edge.when == Some(condition.opposite())).map(|edge| edge.to).collect()
+    };
+    if !is_guarded && starts.is_empty() {
+        return Elsewhere::Same;
+    }
+    let is_barrier = |block: usize, from: usize| {
+        kernel.blocks[block].events.iter().skip(from).find_map(|event| match &event.kind {
+            EventKind::Barrier(own) if own.threads.is_none() && (own.of == barrier.of || is_unsure(own)) => Some(own),
+            _ => None,
+        })
+    };
+    let mut seen = vec![false; kernel.blocks.len()];
+    let mut open: Vec<(usize, usize)> = starts.iter().map(|block| (*block, 0)).collect();
+    if is_guarded {
+        open.push((point.0, point.1 + 1));
+    }
+    let mut found = Elsewhere::Ends;
+    while let Some((block, from)) = open.pop() {
+        let is_own = block == point.0 && from == 0;
+        if is_own {
+            return Elsewhere::Same;
+        }
+        if is_barrier(block, from).is_some() {
+            // A barrier that only the other side comes to is its part of this one.
+            if graph.contradict(graph.known(block), condition) {
+                return Elsewhere::Same;
+            }
+            found = Elsewhere::Barrier;
+            continue;
+        }
+        for edge in &kernel.blocks[block].next {
+            let goes = edge.when.is_none_or(|when| !graph.contradict(&[condition.opposite()], when));
+            if goes && !kernel.blocks[edge.to].is_dead_end && !std::mem::replace(&mut seen[edge.to], true) {
+                open.push((edge.to, 0));
+            }
+        }
+    }
+    found
+}
+
+fn is_unsure(barrier: &Barrier) -> bool {
+    barrier.of == BarrierId::SomeCta
+}
+
+fn finding(kernel: &Kernel, line: u32, verdict: Verdict, message: String) -> Finding {
+    let help =
+        format!("let all threads come to the barrier on line {line}, or say with it how many do, in whole warps");
+    let remedy = (verdict == Verdict::Wrong).then_some(Remedy { help, edits: Vec::new() });
+    let kernel = kernel.name.clone();
+    Finding { kernel, line, first: None, rule: Some(Rule::R16), verdict, message, remedy, path: Vec::new() }
+}

@@ -1,0 +1,103 @@
+//! Rules R14 to R16 on small kernels: what is right is silent, and each mistake is found.
+
+use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+
+const HEAD: &str = ".version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global in, .param .u64 .ptr .global out, .param .u32 n) .reqntid 128 {
+.reg .pred %p<9>;
+.reg .b32 %r<20>, %thread, %warp, %n;
+.reg .b64 %from, %to, %at;
+.shared .align 16 .b8 tile[1024];
+.shared .align 8 .b64 bar;
+ld.param.u64 %from, [in];
+ld.param.u64 %to, [out];
+ld.param.u32 %n, [n];
+mov.u32 %thread, %tid.x;
+shr.u32 %warp, %thread, 5;
+setp.eq.u32 %p0, %thread, 0;
+setp.eq.u32 %p1, %warp, 0;
+setp.eq.u32 %p2, %n, 0;
+";
+
+/// What is said of a kernel: of each finding of these rules, which one, and whether it is certain.
+fn said(body: &str) -> Vec<(Rule, bool)> {
+    let text = format!("{HEAD}{body}\n}}\n");
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
+    let own = found.filter_map(|finding| Some((finding.rule?, finding.verdict == Verdict::Wrong)));
+    own.filter(|(rule, _)| *rule >= Rule::R14).collect()
+}
+
+fn all(table: &[(&str, &str, &[(Rule, bool)])]) {
+    for (name, body, expected) in table {
+        assert_eq!(said(body), *expected, "{name}");
+    }
+}
+
+#[test]
+fn grids_that_start_early() {
+    const WRONG: &[(Rule, bool)] = &[(Rule::R14, true)];
+    const MAY: &[(Rule, bool)] = &[(Rule::R14, false)];
+    all(&[
+        ("all wait at the begin", "griddepcontrol.wait; griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
+        ("nobody waits", "griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
+        ("what nobody writes is read early", "ld.global.b32 %r0, [%from]; griddepcontrol.wait; st.global.b32 [%to], %r0;", &[]),
+        ("a write before the wait", "st.global.b32 [%to], 1; griddepcontrol.wait;", WRONG),
+        ("a read of what is written", "ld.global.b32 %r0, [%to]; griddepcontrol.wait; st.global.b32 [%to], %r0;", WRONG),
+        ("a copy reads what is written", "cp.async.ca.shared.global [tile], [%to], 16; cp.async.wait_all; griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
+        ("a counter", "atom.global.add.u32 %r0, [%to], 1; griddepcontrol.wait;", MAY),
+        ("through a pointer that is loaded", "ld.global.b64 %at, [%from]; ld.global.b32 %r0, [%at]; griddepcontrol.wait;", MAY),
+        ("one thread waits, and a barrier tells the others", "@%p0 griddepcontrol.wait; bar.sync 0; st.global.b32 [%to], 1;", &[]),
+        ("one thread waits, and nothing tells the others", "@%p0 griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
+        ("the barrier comes before the wait", "bar.sync 0; @%p0 griddepcontrol.wait; st.global.b32 [%to], 1; bar.sync 0;", WRONG),
+        ("one role does not wait", "@%p1 bra first; griddepcontrol.wait; st.global.b32 [%to], 1; ret; first: st.global.b32 [%to], 2; ret;", WRONG),
+        ("each role waits", "@%p1 bra first; griddepcontrol.wait; st.global.b32 [%to], 1; ret; first: griddepcontrol.wait; st.global.b32 [%to], 2; ret;", &[]),
+        ("the wait is for some launches", "@%p2 bra go; griddepcontrol.wait; go: st.global.b32 [%to], 1;", MAY),
+        ("the write is where the wait is", "@%p2 griddepcontrol.wait; @%p2 st.global.b32 [%to], 1;", &[]),
+        (
+            "an mbarrier tells the others",
+            "@%p0 mbarrier.init.shared::cta.b64 [bar], 1; bar.sync 0; @!%p0 bra wait; griddepcontrol.wait; mbarrier.arrive.shared::cta.b64 _, [bar];
+             wait: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra wait; st.global.b32 [%to], 1;",
+            &[],
+        ),
+    ]);
+}
+
+#[test]
+fn barriers_of_all_threads() {
+    const WRONG: &[(Rule, bool)] = &[(Rule::R16, true)];
+    const MAY: &[(Rule, bool)] = &[(Rule::R16, false)];
+    all(&[
+        ("all come", "bar.sync 0;", &[]),
+        ("one thread comes", "@!%p0 bra go; bar.sync 0; go: bar.sync 0;", WRONG),
+        ("one warp comes", "@!%p1 bra go; barrier.sync 0; go: barrier.sync 0;", WRONG),
+        ("one warp of a named barrier", "@!%p1 bra go; bar.sync 1, 32; go: bar.sync 0;", &[]),
+        ("roles with the same barrier", "@%p1 bra first; bar.sync 0; ret; first: bar.sync 0;", &[]),
+        ("others end", "@%p1 bra first; bar.sync 0; first: ret;", MAY),
+        ("what is out of range ends", "setp.ge.u32 %p3, %thread, %n; @%p3 bra end; bar.sync 0; end: ret;", &[]),
+        ("a condition of all threads", "@%p2 bra go; bar.sync 0; go: bar.sync 0;", &[]),
+        ("part of a warp", "bar.sync 1, 48;", WRONG),
+        ("more than there are", "bar.sync 1, 256;", WRONG),
+        ("a barrier that does not exist", "bar.sync 16;", WRONG),
+    ]);
+}
+
+#[test]
+fn ctas_of_a_cluster() {
+    const WRONG: &[(Rule, bool)] = &[(Rule::R15, true)];
+    let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let remote = "mov.u32 %r0, tile; mapa.shared::cluster.u32 %r1, %r0, 1; ld.shared::cluster.b32 %r2, [%r1];";
+    let allocate = "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [tile], 32; ld.shared.b32 %r3, [tile];";
+    let free = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [bar]; tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 32;";
+    all(&[
+        ("before and behind", &format!("{meet} {remote} {meet}"), &[]),
+        ("not before", &format!("{remote} {meet}"), WRONG),
+        ("not behind", &format!("{meet} {remote}"), WRONG),
+        ("a pair meets", &format!("{allocate} {meet} {free}"), &[]),
+        ("a pair does not meet", &format!("{meet} {allocate} {free}"), WRONG),
+    ]);
+}
