@@ -32,7 +32,10 @@ fn said(body: &str) -> Vec<(Rule, bool)> {
     own.filter(|(rule, _)| *rule >= Rule::R14).collect()
 }
 
-fn all(table: &[(&str, &str, &[(Rule, bool)])]) {
+/// What a kernel is, its body, and what is said of it.
+type Row<'r> = (&'r str, &'r str, &'r [(Rule, bool)]);
+
+fn all(table: &[Row<'_>]) {
     for (name, body, expected) in table {
         assert_eq!(said(body), *expected, "{name}");
     }

@@ -241,7 +241,8 @@ fn barriers_and_fences() {
          21: proxy fence async(some(global))
          22: proxy fence asyncacquire
          23: proxy fence other
-         24: matrix fence",
+         24: matrix fence
+         25: wait for grids",
     );
 }
 
