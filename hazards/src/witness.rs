@@ -11,8 +11,8 @@ use ptx_execute::{Device, Finding as Found, FindingKind, Given, LaunchError, Opt
 use ptx_isa::Module;
 
 pub use self::class::Class;
-use self::class::class;
-use crate::finding::{Finding, Verdict};
+use self::class::{WGMMA_REGISTERS, class};
+use crate::finding::{Finding, Rule, Verdict};
 
 /// How long to look for witnesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl Search<'_> {
             }
             let shows = self.shown(&found);
             // A wrong use may come of an argument, unless it is where the check expects it.
-            let is_expected = found.kind == FindingKind::Misuse && shows.is_some();
+            let is_expected = shows.is_some() && is_use(found.kind);
             let class = if is_expected { Some(Class::Wrong) } else { class(&found, tried) };
             let Some(class) = class else { continue };
             let (launch, found) = (tried.launch.clone(), found);
@@ -181,7 +181,26 @@ impl Search<'_> {
         // What is wrong with one instruction is wrong with whatever it follows.
         let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));
+        let exact = exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)));
         exact.or_else(|| self.proposed.iter().position(is_near))
+    }
+}
+
+/// Whether an instruction is used as it must not be.
+fn is_use(kind: FindingKind) -> bool {
+    use FindingKind::{BarrierCount, DivergentBarrier, Misuse, TensorMemory};
+    matches!(kind, Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+}
+
+/// Whether an execution shows what a rule says, at other lines than the check names.
+fn is_by_rule(finding: &Finding, found: &Found) -> bool {
+    let (least, most) = lines(found);
+    let names = |line| line == finding.line || Some(line) == finding.first;
+    match finding.rule {
+        Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
+        Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
+        Some(Rule::R16) => is_use(found.kind) && (names(least) || names(most)),
+        _ => false,
     }
 }
 

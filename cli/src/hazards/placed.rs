@@ -123,7 +123,7 @@ impl Placed {
                 let level = Level::of(finding, &executed);
                 Self { explained: explained.clone(), level, executed, ..at(finding) }
             });
-            let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| witness.shows.is_none());
+            let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
                 let executed = Executed::Seen(Box::new(witness.clone()));
@@ -145,6 +145,12 @@ impl Placed {
     pub fn message_without_lines(&self) -> String {
         relocated(&self.message, |_| None)
     }
+}
+
+/// Whether a witness shows what no finding says: neither of its pair of accesses, nor of an access that lacks something anyway.
+fn is_news(kernel: &Checked, witness: &Witness) -> bool {
+    let shown = |other: &&Witness| other.shows.is_some() && other.lines().0 == witness.lines().0;
+    witness.shows.is_none() && !kernel.witnesses.iter().flat_map(|all| &all.found).any(|other| shown(&other))
 }
 
 /// What only an execution has found.

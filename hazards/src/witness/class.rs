@@ -49,9 +49,12 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
     }
 }
 
+/// What the machine calls the registers of a product.
+pub const WGMMA_REGISTERS: &str = "registers of `wgmma.mma_async`";
+
 /// Whether a register of a product is copied before the product is waited for: compilers move such copies in front of the wait.
 fn is_moved(finding: &Finding) -> bool {
-    let is_register = finding.place.as_deref() == Some("registers of `wgmma.mma_async`");
+    let is_register = finding.place.as_deref() == Some(WGMMA_REGISTERS);
     is_register && finding.site.instruction.starts_with("mov.")
 }
 
