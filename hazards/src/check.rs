@@ -11,6 +11,7 @@ mod found;
 mod graph;
 mod message;
 mod need;
+mod notices;
 mod partners;
 mod paths;
 mod remedy;
