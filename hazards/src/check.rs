@@ -15,6 +15,7 @@ mod graph;
 mod launched;
 mod message;
 mod need;
+mod notices;
 mod partners;
 mod paths;
 mod reach;

@@ -2,47 +2,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{
-    barriers::Signals,
-    flow::Flow,
-    token::{Token, TokenKind},
-};
-use crate::kernel::{Condition, EventKind, Operation, Proxy, Space};
-
-/// Which events an access takes notice of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Notices {
-    /// Those of groups and `wgmma.fence`: the access is one of registers.
-    Groups,
-    /// `tcgen05.dealloc`: it is an allocation.
-    Deallocations,
-    /// All that synchronize.
-    All,
-}
-
-impl Notices {
-    pub fn of(token: &Token<'_>) -> Self {
-        match token.kind {
-            TokenKind::Allocated => Self::Deallocations,
-            _ if token.access.space == Space::Register => Self::Groups,
-            _ => Self::All,
-        }
-    }
-
-    /// Whether an event may change how far such an access is.
-    pub fn notices(self, kind: &EventKind) -> bool {
-        match (self, kind) {
-            (Self::Groups, kind) => {
-                matches!(kind, EventKind::CommitGroup(_) | EventKind::WaitGroup { .. } | EventKind::MatrixFence)
-            }
-            (Self::Deallocations, kind) => matches!(kind, EventKind::Deallocate(_)),
-            (Self::All, kind) => !matches!(
-                kind,
-                EventKind::Access(_) | EventKind::Start(_) | EventKind::Initialize { .. } | EventKind::Invalidate(_)
-            ),
-        }
-    }
-}
+use super::{barriers::Signals, flow::Flow, notices::Notices, token::TokenKind};
+use crate::kernel::{Condition, Operation, Proxy, Space};
 
 /// Accesses between two events that matter to them, of which these make the same.
 #[derive(Clone, Debug)]

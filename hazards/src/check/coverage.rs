@@ -81,10 +81,12 @@ impl Coverage {
         self.covers.keys().copied()
     }
 
-    /// The signals of which some arrival comes when the access may be in flight.
-    pub fn early(&self) -> Signals {
-        let covers = self.covers.iter().filter(|(_, covers)| covers.iter().any(|(_, cover)| cover.bad));
-        covers.fold(0, |mask, (signal, _)| mask | signal)
+    /// The signals that tell of the access, of which no arrival comes when it may be in flight.
+    pub fn told(&self) -> Signals {
+        let tells = |covers: &[(Point, Cover)]| {
+            covers.iter().any(|(_, cover)| cover.good || cover.handed) && !covers.iter().any(|(_, cover)| cover.bad)
+        };
+        self.covers.iter().filter(|(_, covers)| tells(covers)).fold(0, |mask, (signal, _)| mask | signal)
     }
 
     /// The arrivals that give a signal when an access is complete.

@@ -53,9 +53,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     assumed::{Assumed, Assumptions, limited},
     barriers::{Barriers, Signals},
-    classes::Notices,
     coverage::{Cover, Coverage, Foreign},
     graph::{EventGraph, Point},
+    notices::Notices,
     token::{Round, Token, TokenKind},
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, ProxyFence, Side, Space};

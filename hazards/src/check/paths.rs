@@ -7,10 +7,11 @@ use std::rc::Rc;
 
 use super::{
     assumed::Passes,
-    classes::{Class, Notices},
+    classes::Class,
     coverage::{Coverage, Foreign},
     flow::{Crossing, Flow, Progress, State, States, Transition, insert, join},
     graph::Point,
+    notices::Notices,
     token::{Token, TokenKind},
 };
 use crate::kernel::{Access, Condition, Event, EventKind, ObjectKind, Test, Varies};

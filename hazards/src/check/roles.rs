@@ -183,9 +183,8 @@ impl Fork {
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
-    /// For each block, the event from which on something that stands behind an access of the first side may have been waited for; it is
-    /// none of the signals that come too early for it.
-    pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, early: Signals) -> Vec<usize> {
+    /// For each block, the event from which on one of some signals may have been waited for that the first side gives behind an access.
+    pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, told: Signals) -> Vec<usize> {
         let mut given = barriers.signal(point);
         let theirs = graph.reached(&[point.0], |block| !self.theirs[block]);
         for block in (0..theirs.len()).filter(|block| self.theirs[*block] && (theirs[*block] || *block == point.0)) {
@@ -193,7 +192,7 @@ impl Fork {
             let events = from..graph.kernel.blocks[block].events.len();
             given |= events.fold(0, |mask, index| mask | barriers.signal((block, index)));
         }
-        given &= !early;
+        given &= told;
         let mut asked = vec![usize::MAX; self.followed.len()];
         let mut open = Vec::new();
         for block in (0..self.followed.len()).filter(|block| self.followed[*block]) {

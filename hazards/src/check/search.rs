@@ -125,7 +125,7 @@ impl<'k> Search<'k> {
         let within = Some(&fork.followed[..]);
         let states = self.flow.run(class, starts, within, &mode, &mut followed.coverage)?;
         let asked =
-            if look { fork.asked_for(graph, self.flow.barriers, point, followed.coverage.early()) } else { Vec::new() };
+            if look { fork.asked_for(graph, self.flow.barriers, point, followed.coverage.told()) } else { Vec::new() };
         followed.asked = asked;
         let looked = if look { self.look_within(followed, &states, within, &mode) } else { Ok(()) };
         (self.flow.role, followed.asked) = Default::default();
@@ -222,7 +222,7 @@ impl<'k> Search<'k> {
                 Overlap::Threads(threads) => Some(*threads),
                 _ => None,
             };
-            let is_less = |old: &Found<'_>| rank(old.verdict, old.second.line) <= rank(verdict, second.line);
+            let is_less = |old: &Found<'_>| rank(old.verdict, &old.second) <= rank(verdict, second);
             if !self.found.get(&key).is_some_and(is_less) {
                 self.found.insert(key, Found { verdict, second: second.clone(), threads });
             }
@@ -260,7 +260,7 @@ impl<'k> Search<'k> {
     }
 }
 
-/// What is certain is shown before what is not, and the earlier line before the later one.
-fn rank(verdict: Verdict, line: u32) -> (bool, Verdict, u32) {
-    (verdict == Verdict::NotChecked, verdict, line)
+/// What is certain is shown before what is not, and the earlier line before the later one. Where the kernel ends comes last.
+fn rank(verdict: Verdict, second: &Token<'_>) -> (bool, bool, Verdict, u32) {
+    (second.point.1 == usize::MAX, verdict == Verdict::NotChecked, verdict, second.line)
 }
