@@ -17,7 +17,7 @@ use testing::{ptx_atomics, root, snapshot};
 #[rustfmt::skip]
 const RULES: [(&str, &[&str], &str); 16] = [
     ("R1", &[], "error"), ("R2", &[], "error"), ("R3", &[], POSSIBLE), ("R4", &[], "error"), ("R5", &[], "error"),
-    ("R6", &[], "error"), ("R7", &[], "error"), ("R8", &[], "warning"), ("R9", &[], POSSIBLE), ("R10", &[], "error"),
+    ("R6", &[], "error"), ("R7", &[], "error"), ("R8", &[], POSSIBLE), ("R9", &[], POSSIBLE), ("R10", &[], "error"),
     ("R11", &["--profile", "strict"], POSSIBLE), ("R12", &[], "error"), ("R13", &["--mcpu", "sm_90"], POSSIBLE),
     ("R14", &[], POSSIBLE), ("R15", &[], POSSIBLE), ("R16", &[], "error"),
 ];
@@ -118,6 +118,10 @@ fn no_other_rule() -> Result<(), Failed> {
 }
 
 fn json() -> Result<(), Failed> {
+    let site = |line: u32, instruction: &str| {
+        let first = [0; 3];
+        serde_json::json!({ "line": line, "source": null, "instruction": instruction, "thread": first, "cta": first })
+    };
     let Done { status, stdout, stderr } = check(&[&path("R7"), "--format", "json"], "")?;
     assert_eq!((status, &*stderr), (1, ""));
     let found: Vec<Value> = serde_json::from_str(&stdout)?;
@@ -127,6 +131,11 @@ fn json() -> Result<(), Failed> {
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
         "first": 20, "help": "insert cp.async.wait_all in front of line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
+        "execution": {
+            "launch": "--grid 1 --block 32 'in:buffer' 'out:buffer'", "seed": 0,
+            "message": "a write and a read of `tile` have no order",
+            "first": site(20, "cp.async.cg.shared.global"), "second": site(21, "ld.shared.b32"),
+        },
     });
     assert_eq!(*finding, expected);
     let Done { status, stdout, .. } = check(&["-", "--format", "json"], HEAD)?;
@@ -145,6 +154,7 @@ fn end_of_kernel() -> Result<(), Failed> {
     let found = findings(&kernel(""), &[])?;
     let expected = serde_json::json!([{
         "file": "<stdin>", "kernel": "k", "name": "k", "line": 7, "rule": "R7", "verdict": "warning", "profile": "default",
+        "execution": null,
         "message": "the bulk copy on line 7 may still read shared memory when the CTA ends, and its memory with it",
         "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 behind line 7",
         "edits": [
@@ -258,6 +268,8 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
   |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in function 'k'
   |
   = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
+  = note: an execution: first cp.async.ca.shared.global of thread 0,0,0 of CTA 0,0,0, then ld.shared.b32 of thread 0,0,0 of CTA 0,0,0
+  = note: its launch: --grid 1 --block 32 'k_param_0:buffer' 'k_param_1:buffer', seed 0
   = help: insert cp.async.wait_all in front of line 6
 
 1 kernel, 0 synchronizations: 1 error, 0 possible, 0 not checked
@@ -414,7 +426,8 @@ fn control_flow() -> Result<(), Failed> {
     let Done { status, stderr, .. } = check(&["-"], &recursive)?;
     assert!((0..=1).contains(&status) && stderr.contains("1 kernel, "), "{stderr}");
     let Done { status, stderr, .. } = check(&["-"], &irreducible)?;
-    assert!(status == 1 && stderr.contains("error[R7]"), "{stderr}");
+    // What it would take is an address of 0.
+    assert!(status == 0 && stderr.contains("warning[R"), "{stderr}");
     Ok(())
 }
 

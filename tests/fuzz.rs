@@ -93,7 +93,7 @@ fn check(command: &mut Command, path: &Path) {
 }
 
 fn check_async(command: &mut Command, path: &Path) {
-    command.args(["check", "--async"]).arg(path).args(["--explain", "--error-limit", "0"]);
+    command.args(["check", "--time-limit", "1"]).arg(path).args(["--explain", "--error-limit", "0"]);
 }
 
 fn litmus(command: &mut Command, path: &Path) {

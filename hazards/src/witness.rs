@@ -199,7 +199,8 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
-        Some(Rule::R16) => is_use(found.kind) && (names(least) || names(most)),
+        // Which of two barriers the machine names depends on the order of threads.
+        Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
         _ => false,
     }
 }

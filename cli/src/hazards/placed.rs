@@ -37,6 +37,8 @@ pub struct Placed {
     pub edits: Vec<Edit>,
     /// A litmus test of it, with an execution.
     pub explained: Option<String>,
+    /// Whether PTX was given.
+    pub is_ptx: bool,
 }
 
 /// What a finding is to its reader.
@@ -75,16 +77,22 @@ impl Executed {
         }
     }
 
-    /// In words.
-    pub fn notes(&self) -> Vec<String> {
+    /// In words, with the lines of the PTX if its reader has it.
+    pub fn notes(&self, has_ptx: bool) -> Vec<String> {
         match self {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) => {
                 let Witness { launch, seed, found, .. } = &**witness;
-                let first = found.other.as_ref().map(|site| format!("first {site}, "));
-                let then = if first.is_some() { "then " } else { "" };
-                let sites = format!("{}{then}{}", first.unwrap_or_default(), found.site);
+                let words = |site: &ptx_execute::Site| match has_ptx {
+                    true => site.to_string(),
+                    false => {
+                        let ([x, y, z], [i, j, k]) = (site.thread, site.cta);
+                        format!("{} of thread {x},{y},{z} of CTA {i},{j},{k}", site.instruction)
+                    }
+                };
+                let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
+                let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
                 vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")]
             }
         }
@@ -186,6 +194,7 @@ fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         ),
         edits: Vec::new(),
         explained: None,
+        is_ptx: false,
     }
 }
 
@@ -207,6 +216,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         help: remedy.map(|remedy| remedy.help.clone()),
         edits: remedy.map(|remedy| remedy.edits.clone()).unwrap_or_default(),
         explained: None,
+        is_ptx: true,
     };
     let Some(here) = here else { return placed };
     let location =
@@ -247,6 +257,7 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         help,
         edits: Vec::new(),
         explained: None,
+        is_ptx: false,
         file,
     }
 }

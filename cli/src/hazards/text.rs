@@ -36,7 +36,7 @@ pub fn print(findings: &[Placed], input: &Input, profile: &str) {
             notes: rule
                 .into_iter()
                 .chain(first.also.clone())
-                .chain(first.executed.notes())
+                .chain(first.executed.notes(first.is_ptx))
                 .chain(also(&others))
                 .collect(),
             help: first.help.clone(),

@@ -113,7 +113,9 @@ pub fn is_name(text: &str) -> bool {
 impl Value {
     fn read(text: &str) -> Result<Self, String> {
         if let Some(tensor) = Tensor::read(text) {
-            return tensor.map(Self::TensorMap);
+            let tensor = tensor?;
+            Given::read(&tensor.of)?;
+            return Ok(Self::TensorMap(tensor));
         }
         if let Some(file) = Fill::file(text) {
             return Ok(Self::Buffer { ty: None, count: None, fill: Fill::File(file) });

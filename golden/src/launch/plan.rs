@@ -224,14 +224,15 @@ impl Plan {
         tensor: &Tensor,
         folder: &Path,
     ) -> Result<Passed, String> {
-        let text = &tensor.of.text;
-        let buffer = match (tensor.buffer(folder), &tensor.of.value) {
-            (Some(new), _) => {
-                let (ty, content) = new.map_err(|why| format!("'{text}': {why}"))?;
-                let name = tensor.of.name.clone().unwrap_or_else(|| format!("{name}.data"));
-                self.allocate(name, ty, content)?
+        let of = Given::read(&tensor.of)?;
+        let text = &of.text;
+        let buffer = match &of.value {
+            Value::Buffer { ty, count, fill } => {
+                let count = if fill.has_count() { *count } else { count.or(Some(tensor.count())) };
+                let (ty, content) = fill.content(*ty, count, folder).map_err(|why| format!("'{text}': {why}"))?;
+                self.allocate(of.name.clone().unwrap_or_else(|| format!("{name}.data")), ty, content)?
             }
-            (None, Value::Address(of, 0)) => {
+            Value::Address(of, 0) => {
                 let found = self.buffers.iter().position(|buffer| buffer.name == *of);
                 found.ok_or_else(|| format!("'{of}' is no buffer in front of it"))?
             }

@@ -1,8 +1,6 @@
 //! Tensor maps as arguments: `tensormap(x,128x64,box=64x16,swizzle=128B)`, of a buffer that has a name, or of a new one, as in
 //! `tensormap(x:f16[]=iota,128x64,box=64x16)`.
 
-use std::path::Path;
-
 use ptx_atomics::ptx::Type;
 use ptx_execute::{
     TensorMap,
@@ -10,13 +8,11 @@ use ptx_execute::{
 };
 use strum::IntoEnumIterator;
 
-use super::argument::{Content, Given, Value};
-
 /// A tensor map. Sizes are in elements, the contiguous dimension first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// A buffer, or the name of one.
-    pub of: Box<Given>,
+    /// A buffer, or the name of one, as an argument.
+    pub of: String,
     sizes: Vec<u32>,
     box_sizes: Vec<u32>,
     element_strides: Vec<u32>,
@@ -51,10 +47,9 @@ impl Tensor {
         let example = "a tensor map is as in 'tensormap(x,128x64,box=64x16)'";
         // The contents of a buffer may have commas, too: its sizes are the last part that is no option.
         let at = parts.iter().rposition(|part| !part.contains('=')).filter(|at| *at > 0).ok_or(example)?;
-        let of = Given::read(&parts[..at].join(","))?;
         let rank = list::<u32>(parts[at])?.len();
         let mut tensor = Self {
-            of: Box::new(of),
+            of: parts[..at].join(","),
             sizes: list(parts[at])?,
             box_sizes: Vec::new(),
             element_strides: vec![1; rank],
@@ -92,12 +87,9 @@ impl Tensor {
         }
     }
 
-    /// The type and contents of its buffer, if it is a new one. Elements of which there is no number are those of the tensor.
-    pub fn buffer(&self, folder: &Path) -> Option<Result<(Type, Content), String>> {
-        let Value::Buffer { ty, count, fill } = &self.of.value else { return None };
-        let all = self.sizes.iter().fold(1, |all: u64, size| all.saturating_mul((*size).into()));
-        let count = if fill.has_count() { *count } else { count.or(Some(all)) };
-        Some(fill.content(*ty, count, folder))
+    /// How many elements it has.
+    pub fn count(&self) -> u64 {
+        self.sizes.iter().fold(1, |all: u64, size| all.saturating_mul((*size).into()))
     }
 
     /// The map, for elements of a buffer that has so many bytes, where that is known.
@@ -144,55 +136,57 @@ fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: Result<&str, &str>) {
-        let read = Given::read(text).and_then(|given| {
-            let Value::TensorMap(tensor) = given.value else { return Err(format!("{given:?}")) };
-            let buffer = tensor.buffer(Path::new(".")).transpose()?;
-            let bytes = match &buffer {
-                Some((_, Content::Bytes(bytes))) => Some(bytes.len() as u64),
-                _ => None,
-            };
-            let map = tensor.map(buffer.as_ref().map_or(Type::F16, |(ty, _)| *ty), bytes)?;
-            let TensorMap { element, rank, sizes, strides, box_sizes, swizzle_mode, fill, .. } = map;
-            Ok(format!("{element} {rank} {sizes:?} {strides:?} {box_sizes:?} {swizzle_mode} {fill:?} {bytes:?}"))
+    /// A map of a buffer with elements of a type and so many bytes.
+    fn check_of(text: &str, ty: Type, bytes: Option<u64>, expected: Result<&str, &str>) {
+        let read = Tensor::read(text).unwrap_or_else(|| Err("it is none".into())).and_then(|tensor| {
+            let TensorMap { element, rank, sizes, strides, box_sizes, swizzle_mode, fill, .. } =
+                tensor.map(ty, bytes)?;
+            let of = &tensor.of;
+            Ok(format!("{of} {element} {rank} {sizes:?} {strides:?} {box_sizes:?} {swizzle_mode} {fill:?}"))
         });
         assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
+    }
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        check_of(text, Type::F16, None, expected);
     }
 
     #[test]
     fn maps() {
         check(
-            "d=tensormap(x,128x64,box=64x16,swizzle=128B)",
-            Ok("f16 2 [128, 64, 0, 0, 0] [256, 0, 0, 0] [64, 16, 0, 0, 0] 3 Zero None"),
+            "tensormap(x,128x64,box=64x16,swizzle=128B)",
+            Ok("x f16 2 [128, 64, 0, 0, 0] [256, 0, 0, 0] [64, 16, 0, 0, 0] 3 Zero"),
         );
-        check(
+        check_of(
             "tensormap(x:u32[]=iota,8x4x2,box=4x1x2,fill=nan)",
-            Ok("u32 3 [8, 4, 2, 0, 0] [32, 128, 0, 0] [4, 1, 2, 0, 0] 0 Nan Some(256)"),
+            Type::U32,
+            Some(256),
+            Ok("x:u32[]=iota u32 3 [8, 4, 2, 0, 0] [32, 128, 0, 0] [4, 1, 2, 0, 0] 0 Nan"),
         );
-        check(
-            "tensormap(x:u32[]=1,2,3,4,5,6,7,8,4x2,box=4x1,strides=16,type=tf32)",
-            Ok("tf32 2 [4, 2, 0, 0, 0] [16, 0, 0, 0] [4, 1, 0, 0, 0] 0 Zero Some(32)"),
-        );
-        check(
-            "tensormap(x:u8[32],32,box=16)",
-            Ok("u8 1 [32, 0, 0, 0, 0] [0, 0, 0, 0] [16, 0, 0, 0, 0] 0 Zero Some(32)"),
+        check_of(
+            "tensormap(x:u32[]=1,2,3,4,4x1,box=4x1,strides=16,type=tf32)",
+            Type::U32,
+            Some(16),
+            Ok("x:u32[]=1,2,3,4 tf32 2 [4, 1, 0, 0, 0] [16, 0, 0, 0] [4, 1, 0, 0, 0] 0 Zero"),
         );
     }
 
     #[test]
     fn what_is_none() {
-        let check = |text: &str, why: &str| check(text, Err(&format!("'{text}': {why}")));
-        check("tensormap(x,128x64,box=64x16", "a `)` is missing");
-        check("tensormap(x)", "a tensor map is as in 'tensormap(x,128x64,box=64x16)'");
-        check("tensormap(x,ax4,box=1x1)", "'ax4' has no sizes as in '128x64'");
-        check("tensormap(x,8x8,box=8)", "it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer");
+        check("tensormap(x,128x64,box=64x16", Err("a `)` is missing"));
+        check("tensormap(x)", Err("a tensor map is as in 'tensormap(x,128x64,box=64x16)'"));
+        check("tensormap(x,ax4,box=1x1)", Err("'ax4' has no sizes as in '128x64'"));
+        check(
+            "tensormap(x,8x8,box=8)",
+            Err("it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer"),
+        );
         check(
             "tensormap(x,8,box=8,swizzle=1B)",
-            "'1B' is no swizzle of none, 32B, 64B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B",
+            Err("'1B' is no swizzle of none, 32B, 64B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B"),
         );
         check(
             "tensormap(x,8,box=8,color=1)",
-            "'color' is no option of box, strides, element_strides, swizzle, fill, type",
+            Err("'color' is no option of box, strides, element_strides, swizzle, fill, type"),
         );
     }
 
@@ -209,6 +203,6 @@ mod tests {
             "tensormap(x,128x2,box=128x1,swizzle=128B)",
             Err("a row of the box has at most the bytes of the swizzle, 128, and this one has 256"),
         );
-        check("tensormap(x:u8[16],32,box=16)", Err("the tensor has 32 bytes, and its buffer 16"));
+        check_of("tensormap(x,32,box=16)", Type::U8, Some(16), Err("the tensor has 32 bytes, and its buffer 16"));
     }
 }

@@ -252,8 +252,11 @@ fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTr
     let without = kernels.iter().find(|kernel| kernel.name == function.name)?;
     let mut new = check(without, readings).findings;
     new.retain(|finding| !before.contains(&key(finding)));
-    let is_found = |finding: &Finding| {
-        finding.verdict == Verdict::Wrong || finding.verdict == Verdict::Note && finding.first.is_some()
+    // What cannot be told by a rule is possible.
+    let is_found = |finding: &Finding| match finding.verdict {
+        Verdict::Wrong => true,
+        Verdict::NotChecked => finding.rule.is_some(),
+        Verdict::Note => finding.first.is_some(),
     };
     if new.iter().any(is_found) {
         return Some(Outcome::Found);
