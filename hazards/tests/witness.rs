@@ -81,7 +81,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "ptx")).collect();
     files.sort();
     // The small ones are enough for a first look.
-    files.retain(|path| all() || fs::metadata(path).is_ok_and(|data| data.len() < 9_000));
+    files.retain(|path| all() || fs::metadata(path).is_ok_and(|data| data.len() < 6_000));
     files
 }
 
