@@ -129,7 +129,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, u32)) {
         if held.iter().any(by_others) {
             continue;
         }
-        if ends(graph, point, &known, holds) {
+        if ends(graph, point, known, holds) {
             let may = held.iter().any(|other| may_follow(*other));
             add(if may { Verdict::NotChecked } else { Verdict::Wrong }, event(point).line);
         }

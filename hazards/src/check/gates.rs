@@ -168,7 +168,7 @@ impl<'g, 'k> Gates<'g, 'k> {
     /// How sure it is that a thread comes to a point by a path without a gate; nothing if none does.
     pub fn sure(&self, point: Point, path: &[Condition]) -> Option<Sure> {
         let known = self.graph.known_at(point);
-        if path.iter().any(|condition| self.graph.contradict(&known, *condition)) {
+        if path.iter().any(|condition| self.graph.contradict(known, *condition)) {
             return None;
         }
         let behind = self.graph.reached(&[point.0], |_| false);

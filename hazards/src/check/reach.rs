@@ -58,8 +58,8 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
         return None;
     }
     let known = graph.known_at(point);
-    let varying = graph.varying(&known);
-    let split = |condition: &&Condition| splits(graph, **condition, &known);
+    let varying = graph.varying(known);
+    let split = |condition: &&Condition| splits(graph, **condition, known);
     let condition = *varying.iter().find(split)?;
     let is_within_warp = parts_warp(graph, condition);
     if is_within_warp && !barrier.aligned || graph.is_dead(point) {
