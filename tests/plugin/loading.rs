@@ -204,7 +204,7 @@ pub fn another_version() -> Result<(), Failed> {
     Ok(())
 }
 
-/// One entry point, nothing of LLVM, and less than 3 MB.
+/// One entry point, nothing of LLVM, nothing of the machine that runs kernels, and less than 3.2 MB.
 pub fn contents() -> Result<(), Failed> {
     let symbols = success(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(plugin()))?;
     let names: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -213,7 +213,7 @@ pub fn contents() -> Result<(), Failed> {
     let stripped = folder.path().join("stripped.so");
     success(Command::new("strip").arg("-o").arg(&stripped).arg(plugin()))?;
     let size = fs::metadata(&stripped)?.len();
-    assert!(size < 3_000_000, "{size} bytes");
+    assert!(size < 3_200_000, "{size} bytes");
     println!("the plugin has {size} bytes, stripped");
     Ok(())
 }
