@@ -257,6 +257,9 @@ fn llvm_ir() -> Result<(), Failed> {
     fs::write(&file, LLVM_IR)?;
     let name = file.to_str().ok_or("a path that is no text")?;
     let Done { status, stderr, .. } = check(&[name, "--mcpu", "sm_80"], "")?;
+    // How many threads there are is not said.
+    assert!(status == 0 && stderr.contains("warning[R7]") && stderr.contains("with --block it is settled"), "{stderr}");
+    let Done { status, stderr, .. } = check(&[name, "--mcpu", "sm_80", "--block", "32"], "")?;
     assert_eq!(status, 1, "{stderr}");
     let expected = "\
 error[R7]: the cp.async on line 5 may be in flight when the read comes to the same shared memory
@@ -277,7 +280,7 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
     let place = format!("{}/", folder.path().display());
     assert_eq!(stderr.replace(&place, ""), expected);
     // The same on standard input.
-    let Done { status, stderr, .. } = check(&["-", "--input", "llvm", "--mcpu", "sm_80"], LLVM_IR)?;
+    let Done { status, stderr, .. } = check(&["-", "--input", "llvm", "--mcpu", "sm_80", "--block", "32"], LLVM_IR)?;
     assert_eq!(status, 1);
     assert!(stderr.contains("--> <stdin>:6:3"), "{stderr}");
     Ok(())

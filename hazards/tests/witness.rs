@@ -38,11 +38,10 @@ const WRONG: [(&str, &str); 7] = [
 ];
 
 /// Kernels of others that are taken to be right and have a witness: either that is false, or they are not right.
-const DISPUTED: [(&str, &str); 7] = [
+const DISPUTED: [(&str, &str); 6] = [
     ("dg100_tf32", "the CTA ends without a wait for its last bulk store"),
     ("ex77_after", "the path without keys stores zeros, which a bulk copy reads without a proxy fence"),
     ("ex77_before", "the same"),
-    ("fmla_sp90", "a wgmma reads what cp.async wrote, without a proxy fence; its launch misuses something besides"),
     ("g2s_MatrixMulAsyncCopyLargeChunkAWBarrier", "an mbarrier is initialized by 16 threads"),
     (
         "g2s_MatrixMulAsyncCopyMultiStageLargeChunk_fixed",

@@ -67,7 +67,7 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         help: placed.help.as_deref(),
         edits: placed.edits.iter().map(insertion).collect(),
         execution: match &placed.executed {
-            Executed::Seen(witness) => Some(execution(witness)),
+            Executed::Seen(witness) | Executed::Assumed(witness) => Some(execution(witness)),
             _ => None,
         },
     }

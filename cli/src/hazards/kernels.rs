@@ -44,6 +44,8 @@ pub struct Checked {
     pub report: Report,
     /// Executions in which something goes wrong; nothing if none were looked for.
     pub witnesses: Option<Witnesses>,
+    /// Whether it is known how many threads a CTA has: an execution with another number is none of the kernel.
+    pub has_block: bool,
     /// For each finding a litmus test with an execution, where these are asked for and there are any.
     pub explained: Vec<Option<String>>,
 }
@@ -133,7 +135,10 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
     let witnesses = witnesses(&args.kernels, module, &report);
-    Checked { report, witnesses, explained }
+    let function = module.functions().find(|function| function.name == kernel.name);
+    let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
+    let in_ptx = head.required_threads.is_some() || head.most_threads.is_some();
+    Checked { report, witnesses, has_block: in_ptx || args.kernels.block.is_some(), explained }
 }
 
 /// Looks for executions that show what is proposed, if anything is.
@@ -161,5 +166,5 @@ fn not_checked(kernel: &str) -> Checked {
         path: Vec::new(),
     };
     let report = Report { findings: vec![finding], ..Report::default() };
-    Checked { report, witnesses: None, explained: vec![None] }
+    Checked { report, witnesses: None, has_block: true, explained: vec![None] }
 }

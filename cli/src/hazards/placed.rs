@@ -64,6 +64,8 @@ pub enum Executed {
     /// It was in none of so many.
     Unseen(u32),
     Seen(Box<Witness>),
+    /// In a launch whose number of threads in a CTA is made up.
+    Assumed(Box<Witness>),
 }
 
 impl Executed {
@@ -72,9 +74,14 @@ impl Executed {
         let Some(witnesses) = &kernel.witnesses else { return Self::No };
         let shown = witnesses.found.iter().filter(|witness| witness.shows == Some(number));
         match shown.min_by_key(|witness| witness.class) {
-            Some(witness) => Self::Seen(Box::new(witness.clone())),
+            Some(witness) => Self::new(kernel, witness),
             None => Self::Unseen(witnesses.runs),
         }
+    }
+
+    fn new(kernel: &Checked, witness: &Witness) -> Self {
+        let witness = Box::new(witness.clone());
+        if kernel.has_block { Self::Seen(witness) } else { Self::Assumed(witness) }
     }
 
     /// In words, with the lines of the PTX if its reader has it.
@@ -82,7 +89,7 @@ impl Executed {
         match self {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
-            Self::Seen(witness) => {
+            Self::Seen(witness) | Self::Assumed(witness) => {
                 let Witness { launch, seed, found, .. } = &**witness;
                 let words = |site: &ptx_execute::Site| match has_ptx {
                     true => site.to_string(),
@@ -93,7 +100,11 @@ impl Executed {
                 };
                 let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")]
+                let mut notes = vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")];
+                if matches!(self, Self::Assumed(_)) {
+                    notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
+                }
+                notes
             }
         }
     }
@@ -105,6 +116,9 @@ impl Level {
             Executed::Seen(witness) => Some(witness.class),
             _ => None,
         };
+        if matches!(executed, Executed::Assumed(_)) && finding.verdict != Verdict::Note {
+            return Self::Possible;
+        }
         match (finding.verdict, class) {
             (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
             (Verdict::NotChecked, Some(_)) => Self::Warning,
@@ -134,7 +148,7 @@ impl Placed {
             let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
-                let executed = Executed::Seen(Box::new(witness.clone()));
+                let executed = Executed::new(kernel, witness);
                 Self { level: Level::of(&finding, &executed), executed, ..at(&finding) }
             });
             placed.chain(alone).collect::<Vec<_>>()

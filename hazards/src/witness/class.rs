@@ -35,6 +35,8 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
     let is_asynchronous =
         of(&finding.site.instruction) || finding.other.as_ref().is_some_and(|other| of(&other.instruction));
     match finding.kind {
+        // A launch in which something is misused besides is none that the kernel is made for.
+        FindingKind::Race if tried.end == End::Stopped(FindingKind::Misuse) => None,
         FindingKind::Race if !is_asynchronous => Some(Class::Plain),
         FindingKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only since its strides are made up.
