@@ -164,25 +164,18 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The finding that a race shows: the one of these two lines, or else one of the second line about the same object.
+    /// The finding that an execution shows: the one of these two lines, or what a rule says of them.
     fn shown(&self, found: &Found) -> Option<usize> {
         let own = lines(found);
         let pair = |finding: &Finding| {
             let first = finding.first.unwrap_or(finding.line);
             (first.min(finding.line), first.max(finding.line))
         };
-        let object = found.place.as_deref().map(|place| place.split(['+', ' ']).next().unwrap_or(place));
-        let is_near = |finding: &Finding| {
-            let at_second =
-                finding.line == found.site.line || Some(finding.line) == found.other.as_ref().map(|site| site.line);
-            at_second && object.is_some_and(|object| finding.message.contains(object))
-        };
         let exact = self.proposed.iter().position(|finding| pair(finding) == own);
         // What is wrong with one instruction is wrong with whatever it follows.
         let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));
-        let exact = exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)));
-        exact.or_else(|| self.proposed.iter().position(is_near))
+        exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)))
     }
 }
 
