@@ -127,7 +127,7 @@ fn json() -> Result<(), Failed> {
     let found: Vec<Value> = serde_json::from_str(&stdout)?;
     let [finding] = &found[..] else { panic!("{stdout}") };
     let expected = serde_json::json!({
-        "file": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "rule": "R7", "verdict": "error", "profile": "default",
+        "file": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "check": "async", "rule": "R7", "operation": null, "notes": [], "verdict": "error", "profile": "default",
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
         "first": 20, "help": "insert cp.async.wait_all in front of line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
@@ -153,7 +153,7 @@ fn end_of_kernel() -> Result<(), Failed> {
     };
     let found = findings(&kernel(""), &[])?;
     let expected = serde_json::json!([{
-        "file": "<stdin>", "kernel": "k", "name": "k", "line": 7, "rule": "R7", "verdict": "warning", "profile": "default",
+        "file": "<stdin>", "kernel": "k", "name": "k", "line": 7, "check": "async", "rule": "R7", "operation": null, "notes": [], "verdict": "warning", "profile": "default",
         "execution": null,
         "message": "the bulk copy on line 7 may still read shared memory when the CTA ends, and its memory with it",
         "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 behind line 7",
@@ -388,7 +388,7 @@ fn no_ptx() -> Result<(), Failed> {
         Ok(())
     };
     refuses(b"", "error: no `.version` and `.target`: this is no PTX")?;
-    refuses(b"\x7fELF\x02\x01\x00\xff\xfe", "a.ptx' is no text")?;
+    refuses(b"\x7fELF\x02\x01\x00\xff\xfe", "a.ptx' has no PTX in it")?;
     refuses(b"fn main() {}\n", "this is no PTX")?;
     refuses(&[0; 4096], "error: ")?;
     // No text of our own kernels, cut off anywhere, ends the process.
@@ -473,7 +473,9 @@ fn usage() -> Result<(), Failed> {
     refuses(&["--async", "a.ptx", "--reading", "A99=strict"])?;
     refuses(&["--async", "a.ptx", "--format", "xml"])?;
     refuses(&["--async", "a.ptx", "--json"])?;
-    refuses(&["--async", "a.ptx", "--ir", "a.ll"])?;
+    refuses(&["--async", "a.ptx", "--only", "order"])?;
+    refuses(&["a.ptx", "--only", "races-of-horses"])?;
+    refuses(&["a.ptx", "--allow-empty"])?;
     refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--profile", "strict"])?;
     refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--mcpu", "sm_90"])?;
     refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--format", "json"])

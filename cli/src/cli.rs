@@ -26,7 +26,7 @@ use ptx_atomics::{
 use ptx_atomics_conformance as conformance;
 use ptx_execute::{Dim3, Options as ExecuteOptions, Schedule};
 use regex::Regex;
-use strum::VariantNames;
+use strum::{IntoStaticStr, VariantNames};
 
 use crate::run::sizes;
 
@@ -77,10 +77,10 @@ fn long_version() -> String {
 Exit status: 0 done, 1 an error in an input or its lowering, 2 wrong usage. Of several inputs, those without errors are
 written.")]
 pub struct LowerArgs {
-    /// LLVM IR or MLIR, as text or bitcode; - is standard input
+    /// LLVM IR or MLIR, as text or bitcode; or .cu, .rs, .c and .cpp, which are compiled first; - is standard input
     #[arg(default_value = "-", value_name = "FILE")]
     pub paths: Vec<PathBuf>,
-    /// What the input is [default: MLIR, if it is MLIR's bytecode or its name ends with .mlir or .mlirbc; or else LLVM IR]
+    /// What the input is [default: what its content or its name says, or else LLVM IR]
     #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
     pub language: Option<Language>,
     /// Where to write; - is standard output. Several inputs, and MLIR with several modules, need a folder, in which each
@@ -95,6 +95,8 @@ pub struct LowerArgs {
     pub module: Option<String>,
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub strategy: StrategyArgs,
     /// What LLVM's default synchronization scope stands for [default: that of the module, or else sys]. Narrower than sys
@@ -163,27 +165,23 @@ pub struct TableArgs {
     pub sass: bool,
 }
 
-/// Check that the PTX of any compiler keeps the order and the scope of each atomic and fence, or that asynchronous operations wait
+/// Check kernels: that a compiler kept the order and the scope of each atomic and fence, and that asynchronous operations wait
 ///
-/// With --ir and --ptx: reads LLVM IR or MLIR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its
-/// instructions alone. The values that it computes are not checked. docs/check.md says more.
+/// Order: what the PTX guarantees is computed from its instructions alone, and compared with what the IR asks for. Of a source, both are
+/// made; of PTX, --ir says what it was made of. The values that it computes are not checked. docs/check.md says more.
 ///
-/// With kernels: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
+/// Asynchrony: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
 /// bulk copies, mbarrier), and inline assembly that hides what it does from a compiler. docs/async.md says more.
 #[derive(Args)]
 #[command(after_help = "Example:
+  ptx-atomics check kernel.cu
+  ptx-atomics check kernel.ptx libkernels.so ~/.triton/cache
   llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
-  ptx-atomics check kernel.ptx
 
 Exit status: 0 all are kept, and there is no error, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
 pub struct CheckArgs {
     /// LLVM IR or MLIR, as text or bitcode; - is standard input
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "kernels",
-        conflicts_with_all = ["kernels", "profile", "readings", "format", "mcpu", "mattr"]
-    )]
+    #[arg(long, value_name = "FILE", required_unless_present = "kernels")]
     pub ir: Option<PathBuf>,
     /// What the IR is [default: as of lower]
     #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
@@ -191,14 +189,19 @@ pub struct CheckArgs {
     /// The gpu.module of MLIR that became the PTX, or that is checked
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
-    /// The PTX; - is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "kernels")]
+    /// The PTX that was made of it, whose order and scope alone are checked; - is standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "kernels",
+        conflicts_with_all = ["kernels", "profile", "readings", "format", "mcpu", "mattr"]
+    )]
     pub ptx: Option<PathBuf>,
     /// What LLVM's default synchronization scope stands for
     #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
     pub default_scope: Scope,
-    /// Let it pass that there is nothing to check
-    #[arg(long)]
+    /// With --ptx, let it pass that there is nothing to check
+    #[arg(long, conflicts_with = "kernels")]
     pub allow_empty: bool,
     /// What CUDA's own atomics ask for: on, relaxed and of the scope that CUDA gives them; off, what clang writes
     #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
@@ -206,13 +209,15 @@ pub struct CheckArgs {
     /// Whether PTX may order less where no thread can tell, as `lower -O1` makes it
     #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
     pub optimize_atomics: bool,
-    /// Print one JSON object for each operation
-    #[arg(long)]
+    /// With --ptx, print one JSON object for each operation
+    #[arg(long, conflicts_with = "kernels")]
     pub json: bool,
     #[command(flatten)]
     pub kernels: KernelArgs,
     #[command(flatten)]
     pub readings: ReadingArgs,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub target: TargetArgs,
 }
@@ -221,19 +226,16 @@ pub struct CheckArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Kernels")]
 pub struct KernelArgs {
-    /// Find what asynchronous operations lack: the default with kernels
-    #[arg(
-        long = "async",
-        requires = "kernels",
-        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"]
-    )]
+    /// The same as --only async
+    #[arg(long = "async", requires = "kernels", conflicts_with = "only")]
     pub asynchronous: bool,
-    /// PTX of any compiler; .ll, .bc and .mlir, which are compiled first; - is standard input
-    #[arg(
-        id = "kernels",
-        value_name = "KERNEL",
-        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"]
-    )]
+    /// What is checked: order (that order and scope of each atomic and fence are those of the IR), async (what asynchronous
+    /// operations lack, barriers, and inline assembly) [default: all that the kernel allows]
+    #[arg(long, value_name = "CHECKS", value_delimiter = ',', requires = "kernels")]
+    pub only: Vec<Check>,
+    /// PTX of any compiler; .cu, .rs, .c, .cpp, .ll, .bc and .mlir, which are compiled first; binaries that have PTX in them; folders of
+    /// PTX, as Triton's cache; - is standard input
+    #[arg(id = "kernels", value_name = "KERNEL")]
     pub paths: Vec<PathBuf>,
     /// Only kernels whose name, as it is or as its source spells it, has this in it
     #[arg(long, value_name = "NAME", requires = "kernels")]
@@ -387,9 +389,8 @@ pub struct LitmusArgs {
     /// What must hold of none
     #[arg(long, value_name = "FORMULA", conflicts_with = "from_source", help_heading = "Kernels")]
     pub never: Vec<String>,
-    /// Flags for the compiler of a .rs, .cu, .c or .cpp, as -Iinclude -DN=4
-    #[arg(last = true, value_name = "FLAGS", conflicts_with = "from_source", help_heading = "Kernels")]
-    pub flags: Vec<String>,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Write the PTX of a kernel
     #[arg(long, value_name = "FILE", conflicts_with = "from_source", help_heading = "Kernels")]
     pub ptx: Option<PathBuf>,
@@ -524,15 +525,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = sizes::bytes, help_heading = "Execution")]
     pub memory_limit: u64,
     /// The format; sarif is for viewers of code
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
-    pub format: CheckFormat,
+    #[arg(long, value_enum, default_value_t = RunFormat::Text)]
+    pub format: RunFormat,
     #[command(flatten)]
     pub strategy: StrategyArgs,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Flags for the compiler of a .rs, .cu, .c or .cpp, as -Iinclude -DN=4
-    #[arg(last = true, value_name = "FLAGS")]
-    pub flags: Vec<String>,
+    #[command(flatten)]
+    pub source: SourceArgs,
 }
 
 /// Print a script that completes the command in a shell
@@ -552,6 +552,18 @@ pub struct ManArgs {
     /// The folder; it is made if it is not there
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
+}
+
+/// How sources are compiled.
+#[derive(Args, Clone, Default)]
+pub struct SourceArgs {
+    /// The compiler of a source, a clang, an nvcc or a rustc [default: of CUDA, C and C++ the clang on this LLVM, or else nvcc; of
+    /// Rust a rustc on this LLVM]
+    #[arg(long, value_name = "PROGRAM", help_heading = "Sources")]
+    pub cc: Option<String>,
+    /// Flags for it, as -Iinclude -DN=4
+    #[arg(last = true, value_name = "FLAGS", help_heading = "Sources")]
+    pub flags: Vec<String>,
 }
 
 #[derive(Args, Clone, Default)]
@@ -699,10 +711,28 @@ pub enum LitmusFormat {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    Text,
+    Json,
+    Sarif,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
     Text,
     Json,
     Sarif,
+    Junit,
+}
+
+/// What is checked of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum Check {
+    /// Order and scope of each atomic and fence, against the IR
+    Order,
+    /// What asynchronous operations lack, barriers, and inline assembly
+    Async,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -769,6 +799,16 @@ impl RunArgs {
     /// What the flags set for the lowering of kernels.
     pub fn options(&self) -> String {
         self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl KernelArgs {
+    /// Whether something is to be checked.
+    pub fn wants(&self, check: Check) -> bool {
+        match self.asynchronous {
+            true => check == Check::Async,
+            false => self.only.is_empty() || self.only.contains(&check),
+        }
     }
 }
 

@@ -8,13 +8,13 @@ use std::{
 };
 
 use ptx_atomics::{
-    isolated::{self, Job, Lowered},
+    isolated::{self, Job, Language, Lowered},
     llvm::{Diagnostic, Errors, Input},
 };
 
 use crate::{
     cli::LowerArgs,
-    input::{cannot, read},
+    input::{self, Compile, Kind, Made, Program, cannot},
     output::{self, Content, Output},
     render::{self, Lost},
 };
@@ -79,10 +79,10 @@ fn failed(errors: &[Diagnostic], status: u8) -> ExitCode {
 
 /// Lowers one input. Its errors come with the input, where it could be read.
 fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Errors, Option<Input>)> {
-    let mut input = read(path).map_err(|errors| (errors, None))?;
+    let (mut input, language) = ir(args, path).map_err(|errors| (errors, None))?;
     input.keep_lines = args.verbose || args.remarks.is_some();
     let mut job = Job::new(input);
-    job.language = args.language.unwrap_or(job.language);
+    job.language = language;
     job.emit = args.emit;
     job.module.clone_from(&args.module);
     job.options = args.options();
@@ -112,6 +112,21 @@ fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Erro
         (name, lowered.bytes)
     });
     Ok(Done { input: path.to_owned(), files: files.collect(), remarks })
+}
+
+/// The IR of an input.
+fn ir(args: &LowerArgs, path: &Path) -> Result<(Input, Language), Errors> {
+    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let mut programs = input::programs(path, args.language, Kind::Ir(Language::Llvm))?;
+    match programs.pop() {
+        Some(Program { kind: Kind::Ir(language), input, .. }) => Ok((input, language)),
+        Some(Program { kind: Kind::Source, path, .. }) => Ok((how.made(&path, Made::LlvmIr)?, Language::Llvm)),
+        _ => {
+            let message = format!("'{}' is no IR and no source of one", path.display());
+            let help = "PTX is what is made here: give what it is made of, or look at it by `ptx-atomics check`";
+            Err(Diagnostic::new(message).help(help).into())
+        }
+    }
 }
 
 /// The name of an output's file in a folder.

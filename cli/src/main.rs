@@ -2,7 +2,6 @@
 
 mod check;
 mod cli;
-mod compile;
 mod conditions;
 mod conformance;
 mod format;
@@ -11,6 +10,7 @@ mod input;
 mod litmus;
 mod lower;
 mod mutants;
+mod order;
 mod output;
 mod progress;
 mod render;

@@ -232,7 +232,7 @@ pub fn junit(all: &[Results]) -> String {
 }
 
 /// Text within XML, which has no place for control characters.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,6 +1,6 @@
 // A block's place in the order of starting.
 #pragma once
-#include "cuda.h"
+#include <cstdint>
 
 // How many blocks started before this one. A block may wait for those: they run, or have run. It may not wait for blocks of a
 // lower index, which may start later.

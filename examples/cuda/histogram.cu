@@ -1,5 +1,5 @@
 // How often each byte occurs. Every block counts in shared memory, then adds to the sum of all blocks.
-#include "cuda.h"
+#include <cstdint>
 
 enum { BINS = 256 };
 
@@ -11,11 +11,11 @@ extern "C" __global__ void histogram(const uint8_t *bytes, uint32_t count, uint3
   __syncthreads();
 
   for (uint32_t index = blockIdx.x * blockDim.x + threadIdx.x; index < count; index += gridDim.x * blockDim.x)
-    __scoped_atomic_fetch_add(&local_bins[bytes[index]], 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+    atomicAdd(&local_bins[bytes[index]], 1);
   __syncthreads();
 
   for (uint32_t bin = threadIdx.x; bin < BINS; bin += blockDim.x)
-    __scoped_atomic_fetch_add(&bins[bin], local_bins[bin], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+    atomicAdd(&bins[bin], local_bins[bin]);
 }
 
 // litmus: u8 bytes[512]

@@ -1,5 +1,5 @@
 // Each block increments a plain counter under a ticket lock.
-#include "cuda.h"
+#include <cstdint>
 
 // First come, first served.
 struct TicketLock {

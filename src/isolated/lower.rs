@@ -3,7 +3,7 @@
 use std::io;
 
 use ptx_atomics_llvm::{Diagnostic, Errors};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     backend,
@@ -44,23 +44,26 @@ fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>
 /// # Errors
 /// As of [`lower`].
 pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
-    let work = || {
-        let errors = |errors: Errors| errors.into_iter().map(ErrorAsData).collect::<Vec<_>>();
-        (work::unoptimized(job).map_err(errors), Vec::new())
-    };
+    run(|_| {}, || work::unoptimized(job))
+}
+
+/// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work says by [`super::stage`] what
+/// comes next. LLVM's warnings go to `warn`.
+///
+/// # Errors
+/// Those of the work, what ended LLVM or MLIR, and that this process has several threads.
+pub fn run<T: Serialize + DeserializeOwned>(
+    mut warn: impl FnMut(&str),
+    work: impl FnOnce() -> Result<T, Errors>,
+) -> Result<T, Errors> {
+    let work = || (work().map_err(as_data), Vec::new());
     let (done, _) =
-        process::run(Quiet::No, &mut |_| {}, work).map_err(no_process)?.map_err(|death| obituary(death, None))?;
+        process::run(Quiet::No, &mut warn, work).map_err(no_process)?.map_err(|death| obituary(death, None))?;
     done.map_err(|errors| errors.into_iter().map(|error| error.0).collect())
 }
 
-/// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work says by
-/// [`super::stage`] what comes next, and prints its own errors; the value says whether it succeeded.
-///
-/// # Errors
-/// What ended LLVM or MLIR, and that this process has several threads.
-pub fn run(work: impl FnOnce() -> bool) -> Result<bool, Errors> {
-    let done = process::run(Quiet::No, &mut |_| {}, || (work(), Vec::new())).map_err(no_process)?;
-    done.map(|(done, _)| done).map_err(|death| obituary(death, None).into())
+fn as_data(errors: Errors) -> Vec<ErrorAsData> {
+    errors.into_iter().map(ErrorAsData).collect()
 }
 
 fn no_process(error: io::Error) -> Diagnostic {
@@ -81,7 +84,7 @@ impl Answer {
                 let bytes = lowered.iter_mut().map(|lowered| std::mem::take(&mut lowered.bytes)).collect();
                 (Self::Lowered(lowered), bytes)
             }
-            Err(errors) => (Self::Errors(errors.into_iter().map(ErrorAsData).collect()), Vec::new()),
+            Err(errors) => (Self::Errors(as_data(errors)), Vec::new()),
         }
     }
 

@@ -43,6 +43,7 @@ pub use self::{
     job::{Emit, Job, Language, Lowered, Site, Unoptimized},
     lower::{lower, run, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
+    work::context,
 };
 
 #[cfg(test)]

@@ -34,12 +34,18 @@ pub fn work(job: &Job, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
 
 fn in_context<T>(job: &Job, work: impl FnOnce(&Context) -> T) -> T {
     process::stage(if job.language == Language::Mlir { Stage::ReadMlir } else { Stage::Read });
-    let context = Context::create();
-    llvm::install_handlers(&context, Handlers { error: process::fatal, warning: process::warn });
+    let context = context();
     let done = work(&context);
     // The process ends soon: to free what LLVM holds costs more than it gives.
     std::mem::forget(context);
     done
+}
+
+/// A context of LLVM whose errors end the process, and are told to its parent, as its warnings are.
+pub fn context() -> Context {
+    let context = Context::create();
+    llvm::install_handlers(&context, Handlers { error: process::fatal, warning: process::warn });
+    context
 }
 
 #[cfg(not(feature = "mlir"))]

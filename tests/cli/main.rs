@@ -133,13 +133,23 @@ fn unreadable_inputs() -> Result<(), Failed> {
     };
     let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
     check("tests/none.ll", 1, &["cannot read 'tests/none.ll': No such file"])?;
-    check("tests", 1, &["cannot read 'tests': Is a directory"])?;
+    check("tests", 1, &["'tests' is no IR and no source of one", "look at it by `ptx-atomics check`"])?;
     check(&file("empty.ll", b"")?, 1, &["empty.ll' is empty", "give LLVM IR"])?;
-    check(&file("random", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?, 1, &["is neither text nor LLVM bitcode"])?;
     check(
-        &file("prose.txt", b"Not IR at all.\n")?,
+        &file("random", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?,
         1,
-        &["prose.txt' is not LLVM IR: expected top-level entity", "1 | Not IR"],
+        &["cannot tell what '", "give a .ptx, .ll, .bc"],
+    )?;
+    check(
+        &file("random.ll", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?,
+        1,
+        &["is neither text nor LLVM bitcode"],
+    )?;
+    check(&file("prose.txt", b"Not IR at all.\n")?, 1, &["cannot tell what '", "prose.txt' is"])?;
+    check(
+        &file("prose.ll", b"Not IR at all.\n")?,
+        1,
+        &["prose.ll' is not LLVM IR: expected top-level entity", "1 | Not IR"],
     )?;
     check(&file("cut.bc", &bitcode[..bitcode.len() / 2])?, 1, &["cut.bc' is damaged LLVM bitcode"])?;
     check(&file("head.bc", b"BC\xc0\xde")?, 1, &["head.bc' is damaged LLVM bitcode"])

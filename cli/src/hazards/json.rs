@@ -8,6 +8,7 @@ use super::placed::{Executed, Placed};
 use crate::{format, run::JsonSite};
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Found<'a> {
     file: &'a str,
     kernel: &'a str,
@@ -15,11 +16,17 @@ struct Found<'a> {
     name: String,
     /// From 1; nothing where debug information has no place.
     line: Option<u32>,
+    /// `order` or `async`.
+    check: &'static str,
     rule: Option<&'static str>,
     /// `error`, `possible`, `warning`, `note` or `not-checked`.
     verdict: &'static str,
     profile: &'a str,
     message: &'a str,
+    /// The atomic or the fence of the source, in words.
+    operation: Option<&'a str>,
+    /// Lines of the PTX.
+    notes: &'a [String],
     /// The line of the first of two accesses, if it is in the same file.
     first: Option<u32>,
     help: Option<&'a str>,
@@ -29,6 +36,7 @@ struct Found<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Execution<'a> {
     /// As flags.
     launch: String,
@@ -40,6 +48,7 @@ struct Execution<'a> {
 
 /// An instruction to be put in.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Insertion<'a> {
     line: u32,
     /// `before` or `after` the line.
@@ -59,10 +68,13 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         kernel: &placed.kernel,
         name: shown(&placed.kernel),
         line: placed.place.as_ref().map(|place| place.line),
+        check: placed.check.into(),
         rule: placed.rule.map(Into::into),
         verdict: placed.level.into(),
         profile,
         message: &placed.message,
+        operation: placed.operation.as_deref(),
+        notes: &placed.notes,
         first: first.map(|first| first.line),
         help: placed.help.as_deref(),
         edits: placed.edits.iter().map(insertion).collect(),
@@ -84,4 +96,17 @@ fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {
         Position::After => "after",
     };
     Insertion { line: *line, position, instruction }
+}
+
+#[cfg(test)]
+#[test]
+fn the_schema_in_the_book_is_that_of_the_findings() {
+    let schema = schemars::schema_for!(Vec<Found<'_>>);
+    let text = format::json(&schema);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/check.schema.json");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&path, &text).expect("it can be written");
+    }
+    let book = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(book == text, "INSTA_UPDATE=always writes {} anew:\n{text}", path.display());
 }

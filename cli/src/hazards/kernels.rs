@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
-    isolated::{self, Job, Language, Unoptimized},
+    isolated::{self, Job, Language, Site, Unoptimized},
     llvm::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module as Ptx, ModuleError, Places},
 };
@@ -12,17 +12,23 @@ use ptx_execute::Given;
 use ptx_hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
 
 use crate::{
-    cli::{CheckArgs, CheckFormat, KernelArgs},
-    input,
+    cli::{Check, CheckArgs, CheckFormat, KernelArgs},
+    input::{self, Compile, Kind, Made, Program},
+    order::Order,
 };
 
-/// What a file has.
+/// What a program has.
+#[derive(Default)]
 pub struct Read {
-    /// Nothing if it cannot be read.
+    /// What findings are shown in: PTX or IR. Nothing if it cannot be read.
     pub input: Option<Input>,
     /// What of it is not checked, but for what is only not known.
     pub errors: Vec<Diagnostic>,
     pub modules: Vec<Module>,
+    /// What became of its atomics and fences, if both IR and PTX are there.
+    pub order: Option<Order>,
+    /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
+    pub hidden: Vec<(Site, String)>,
 }
 
 /// A module that is checked.
@@ -41,6 +47,7 @@ pub enum Origin {
 
 /// What is known of a kernel.
 pub struct Checked {
+    pub name: String,
     pub report: Report,
     /// Executions in which something goes wrong; nothing if none were looked for.
     pub witnesses: Option<Witnesses>,
@@ -50,35 +57,76 @@ pub struct Checked {
     pub explained: Vec<Option<String>>,
 }
 
-/// Reads and checks the kernels of a file.
-pub fn read(args: &CheckArgs, path: &Path) -> Read {
-    let input = match input::read(path) {
-        Ok(input) => input,
-        Err(errors) => return Read { input: None, errors: errors.into_iter().collect(), modules: Vec::new() },
-    };
-    let (errors, modules) = match language(args, path) {
-        None => of_ptx(args, &input),
-        Some(language) => {
-            of_ir(args, &input, language).unwrap_or_else(|errors| (errors.into_iter().collect(), Vec::new()))
+/// Reads and checks the programs of a path.
+pub fn read(args: &CheckArgs, path: &Path) -> Vec<Read> {
+    let failed = |errors: Errors| Read { errors: errors.into_iter().collect(), ..Read::default() };
+    match input::programs(path, args.language, Kind::Ptx) {
+        Ok(programs) => {
+            let of_program = |program| of_program(args, program).unwrap_or_else(failed);
+            programs.into_iter().map(of_program).collect()
         }
-    };
-    Read { input: Some(input), errors, modules }
+        Err(errors) => vec![failed(errors)],
+    }
 }
 
-/// What a file is written in; nothing if it is PTX.
-fn language(args: &CheckArgs, path: &Path) -> Option<Language> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("ptx") => None,
-        Some("ll" | "bc") => args.language.or(Some(Language::Llvm)),
-        Some("mlir" | "mlirbc") => args.language.or(Some(Language::Mlir)),
-        _ => args.language,
+fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
+    let Program { kind, input, mut ir, path, .. } = program;
+    let (ptx, is_source) = match kind {
+        Kind::Ir(language) => return of_ir(args, input, language),
+        Kind::Litmus => {
+            let message = format!("'{}' is a litmus test", input.name());
+            return Err(Diagnostic::new(message).help("`ptx-atomics litmus` answers it").into());
+        }
+        Kind::Source => {
+            let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+            let ptx = how.made(&path, Made::Ptx)?;
+            ir = how.has_llvm_ir().then(|| how.made(&path, Made::LlvmIr)).transpose()?;
+            (Input::new(format!("the PTX of {}", input.name()), ptx.bytes()), true)
+        }
+        Kind::Ptx | Kind::Binary => (input, false),
+    };
+    if let Some(path) = &args.ir {
+        ir = Some(input::read(path)?);
     }
+    let mut read = Read::default();
+    if let Some(ir) = ir.filter(|_| args.kernels.wants(Check::Order)) {
+        let language = args.language.unwrap_or(Language::of(&ir));
+        match Order::of(args, &ir, language, &ptx) {
+            Ok(order) => read.order = Some(order),
+            Err(errors) => read.errors.extend(errors),
+        }
+        if is_source && args.kernels.wants(Check::Async) {
+            read.hidden = hidden(args, ir, language);
+        }
+    }
+    if args.kernels.wants(Check::Async) {
+        let (errors, modules) = of_ptx(args, &ptx);
+        // What is no PTX is said once.
+        if read.errors.is_empty() {
+            read.errors = errors;
+        }
+        read.modules = modules;
+    }
+    Ok(Read { input: Some(ptx), ..read })
+}
+
+/// What inline assembly of IR does not declare; of what cannot be compiled, nothing.
+fn hidden(args: &CheckArgs, ir: Input, language: Language) -> Vec<(Site, String)> {
+    let modules = isolated::unoptimized(&job(args, ir, language)).unwrap_or_default();
+    modules.into_iter().flat_map(|module| module.hidden).collect()
+}
+
+fn job(args: &CheckArgs, input: Input, language: Language) -> Job {
+    let mut job = Job::new(input);
+    job.language = language;
+    job.module.clone_from(&args.module);
+    job.options = args.options();
+    job
 }
 
 fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
     let Some(text) = input.text() else {
-        let help = "give PTX, or .ll, .bc or .mlir";
-        return (vec![Diagnostic::new(format!("'{}' is no text", input.name())).help(help)], Vec::new());
+        return (vec![Diagnostic::new(format!("'{}' is no text", input.name())).help(input::KNOWN_HELP)], Vec::new());
     };
     let (module, errors) = Ptx::read_partly(text);
     let error = |ModuleError { line, reason, .. }| Diagnostic {
@@ -89,22 +137,25 @@ fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
     (errors, vec![Module { origin: Origin::Ptx(Places::of(text)), kernels: checked(args, &module) }])
 }
 
-fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Diagnostic>, Vec<Module>), Errors> {
-    let mut job = Job::new(input.clone());
-    job.language = language;
-    job.module.clone_from(&args.module);
-    job.options = args.options();
-    let (mut errors, mut modules) = (Vec::new(), Vec::new());
-    for lines in isolated::unoptimized(&job)? {
+fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Read, Errors> {
+    let mut read = Read::default();
+    if !args.kernels.wants(Check::Async) {
+        let message = format!("'{}' is IR alone, and order is checked in PTX that was made of it", input.name());
+        let help = "give the PTX, and the IR by --ir";
+        read.errors.push(Diagnostic::new(message).help(help));
+        return Ok(Read { input: Some(input), ..read });
+    }
+    for mut lines in isolated::unoptimized(&job(args, input.clone(), language))? {
         let (module, unread) = Ptx::read_partly(&lines.ptx);
         let error = |ModuleError { reason, .. }| {
             Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
         };
-        errors.extend(unread.into_iter().map(error));
+        read.errors.extend(unread.into_iter().map(error));
         let kernels = checked(args, &module);
-        modules.push(Module { origin: Origin::Ir(lines), kernels });
+        read.hidden.append(&mut lines.hidden);
+        read.modules.push(Module { origin: Origin::Ir(lines), kernels });
     }
-    Ok((errors, modules))
+    Ok(Read { input: Some(input), ..read })
 }
 
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
@@ -138,7 +189,13 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let function = module.functions().find(|function| function.name == kernel.name);
     let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
     let in_ptx = head.required_threads.is_some() || head.most_threads.is_some();
-    Checked { report, witnesses, has_block: in_ptx || args.kernels.block.is_some(), explained }
+    Checked {
+        name: kernel.name.clone(),
+        report,
+        witnesses,
+        has_block: in_ptx || args.kernels.block.is_some(),
+        explained,
+    }
 }
 
 /// Looks for executions that show what is proposed, if anything is.
@@ -166,5 +223,5 @@ fn not_checked(kernel: &str) -> Checked {
         path: Vec::new(),
     };
     let report = Report { findings: vec![finding], ..Report::default() };
-    Checked { report, witnesses: None, has_block: true, explained: vec![None] }
+    Checked { name: kernel.to_owned(), report, witnesses: None, has_block: true, explained: vec![None] }
 }

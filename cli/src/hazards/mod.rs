@@ -1,7 +1,9 @@
-//! `ptx-atomics check` of kernels: what asynchronous operations lack, and what inline assembly hides.
+//! `ptx-atomics check` of kernels: the report of all that is checked.
 
+mod atomics;
 mod baseline;
 mod json;
+mod junit;
 mod kernels;
 mod placed;
 mod sarif;
@@ -10,7 +12,8 @@ mod text;
 
 use std::process::ExitCode;
 
-use ptx_atomics::llvm::Errors;
+use itertools::Itertools;
+use ptx_atomics::llvm::{Errors, Input};
 
 use self::{baseline::Baseline, kernels::Read, placed::Placed, summary::Summary};
 use crate::{
@@ -30,21 +33,19 @@ pub fn run(args: &CheckArgs) -> ExitCode {
     };
     let (mut summary, mut hidden) = (Summary::default(), 0);
     let mut all = Vec::new();
-    for path in paths {
-        let Read { input, errors, modules } = kernels::read(args, path);
-        errors.iter().for_each(|error| render::error(error, input.as_ref()));
+    for mut read in paths.iter().flat_map(|path| kernels::read(args, path)) {
+        let errors = std::mem::take(&mut read.errors);
+        errors.iter().for_each(|error| render::error(error, read.input.as_ref()));
         summary.errors.extend(errors);
-        let Some(input) = input else { continue };
-        for module in &modules {
-            summary.add(&module.kernels);
-            let mut placed = Placed::all(&input, module);
-            hidden += known.as_mut().map_or(0, |known| known.remove(&mut placed));
-            summary.count(&placed);
-            if format == CheckFormat::Text {
-                text::print(&placed, &input, &profile);
-            }
-            all.extend(placed);
+        summary.add(&read);
+        let Some(input) = &read.input else { continue };
+        let mut placed = findings(&read, input);
+        hidden += known.as_mut().map_or(0, |known| known.remove(&mut placed));
+        summary.count(&placed);
+        if format == CheckFormat::Text {
+            text::print(&placed, input, &profile);
         }
+        all.extend(placed);
     }
     summary.known = known.map(|known| (hidden, known.left()));
     if let Some(path) = write_baseline {
@@ -61,9 +62,20 @@ pub fn run(args: &CheckArgs) -> ExitCode {
         }
         CheckFormat::Json => output::print(&json::array(&all, &profile)),
         CheckFormat::Sarif => output::print(&sarif::log(&all, &profile, &summary.errors)),
+        CheckFormat::Junit => output::print(&junit::suites(&all, &summary, *strict)),
     };
     let is_right = summary.is_right(*strict) || write_baseline.is_some() && summary.errors.is_empty();
     if written && is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// All findings of a program.
+fn findings(read: &Read, input: &Input) -> Vec<Placed> {
+    let order = read.order.iter().flat_map(|order| atomics::findings(order, input));
+    let modules = read.modules.iter().flat_map(|module| Placed::of_module(input, module));
+    // What was inlined several times stands in one place.
+    let hidden = read.hidden.iter().map(|(site, message)| placed::in_assembly(site, message, input));
+    let hidden = hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()));
+    order.chain(modules).chain(hidden).collect()
 }
 
 fn failed(errors: &Errors) -> ExitCode {

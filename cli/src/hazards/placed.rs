@@ -12,16 +12,24 @@ use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness
 use strum::IntoStaticStr;
 
 use super::kernels::{Checked, Module, Origin};
+use crate::cli::Check;
 
 /// A finding and its places.
 pub struct Placed {
+    pub check: Check,
     /// As the PTX spells it.
     pub kernel: String,
     pub rule: Option<Rule>,
     pub level: Level,
     /// In one sentence without a period.
     pub message: String,
-    /// The name of the file.
+    /// The operation of the source that it is about, in words.
+    pub operation: Option<String>,
+    /// What else is to be said, each in a line.
+    pub notes: Vec<String>,
+    /// The file that was given, or the part of it.
+    pub program: String,
+    /// The name of the file in which it stands.
     pub file: String,
     /// Where it shows.
     pub place: Option<Location>,
@@ -133,7 +141,7 @@ impl Level {
 
 impl Placed {
     /// All findings of a module.
-    pub fn all(input: &Input, module: &Module) -> Vec<Self> {
+    pub fn of_module(input: &Input, module: &Module) -> Vec<Self> {
         let at = |finding: &Finding| match &module.origin {
             Origin::Ptx(places) => in_ptx(finding, input, places),
             Origin::Ir(lines) => in_source(finding, input, lines),
@@ -153,14 +161,7 @@ impl Placed {
             });
             placed.chain(alone).collect::<Vec<_>>()
         };
-        let placed = module.kernels.iter().flat_map(proposed);
-        let hidden = match &module.origin {
-            Origin::Ptx(_) => &[][..],
-            Origin::Ir(lines) => &lines.hidden,
-        };
-        // What was inlined several times stands in one place.
-        let hidden = hidden.iter().map(|(site, message)| in_assembly(site, message, input));
-        placed.chain(hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()))).collect()
+        module.kernels.iter().flat_map(proposed).collect()
     }
 
     /// The message without the lines that it names.
@@ -192,13 +193,17 @@ fn of_witness(witness: &Witness) -> Finding {
 }
 
 /// Inline assembly that does what it does not declare.
-fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
+pub fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
     Placed {
+        check: Check::Async,
         kernel: site.function.clone(),
         rule: Some(Rule::R13),
         level: Level::Possible,
         executed: Executed::No,
+        operation: None,
+        notes: Vec::new(),
         message: message.to_owned(),
+        program: input.name().to_owned(),
         file: site.location.as_ref().map_or(input.name(), |at| &at.file).to_owned(),
         place: site.location.clone(),
         first: None,
@@ -218,11 +223,15 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
     let here = source(finding.line).filter(|source| Path::new(&source.file).is_file());
     let remedy = finding.remedy.as_ref();
     let placed = Placed {
+        check: Check::Async,
         kernel: finding.kernel.clone(),
         rule: finding.rule,
         level: Level::NotChecked,
         executed: Executed::No,
+        operation: None,
+        notes: Vec::new(),
         message: finding.message.clone(),
+        program: input.name().to_owned(),
         file: input.name().to_owned(),
         place: (finding.line > 0).then(|| in_input(finding.line)),
         first: finding.first.map(in_input),
@@ -260,10 +269,13 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         false => insertions(&remedy.edits, |line| place(line).map(|at| beside(&at, &file))),
     });
     Placed {
+        check: Check::Async,
         kernel: lines.place(finding.line).map_or(&finding.kernel, |place| &place.function).clone(),
         rule: finding.rule,
         level: Level::NotChecked,
         executed: Executed::No,
+        operation: None,
+        notes: Vec::new(),
         message: lines.relocated(&finding.message, finding.line),
         place: at,
         first: finding.first.and_then(place),
@@ -272,6 +284,7 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         edits: Vec::new(),
         explained: None,
         is_ptx: false,
+        program: input.name().to_owned(),
         file,
     }
 }

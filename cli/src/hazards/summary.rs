@@ -1,19 +1,28 @@
 //! What is said of all files together.
 
-use std::fmt::{self, Display, Formatter};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display, Formatter},
+};
 
 use ptx_atomics::llvm::Diagnostic;
 use ptx_hazards::Report;
+use strum::IntoEnumIterator;
+
+use crate::order::Verdict;
 
 use super::{
-    kernels::Checked,
+    kernels::{Checked, Read},
     placed::{Level, Placed},
 };
 
 /// What is known of all files.
 #[derive(Default)]
 pub struct Summary {
-    kernels: usize,
+    /// The file and the name of each kernel.
+    pub kernels: Vec<(String, String)>,
+    /// How many atomics and fences have each verdict, if any program had PTX and IR.
+    order: Option<BTreeMap<Verdict, usize>>,
     synchronizations: usize,
     unchecked: usize,
     wrong: usize,
@@ -25,11 +34,17 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn add(&mut self, kernels: &[Checked]) {
-        self.kernels += kernels.len();
-        for Checked { report: Report { synchronizations, unchecked, .. }, .. } in kernels {
+    pub fn add(&mut self, Read { input, modules, order, .. }: &Read) {
+        let file = input.as_ref().map_or_else(String::new, |input| input.name().to_owned());
+        for Checked { report: Report { synchronizations, unchecked, .. }, name, .. } in
+            modules.iter().flat_map(|module| &module.kernels)
+        {
+            self.kernels.push((file.clone(), name.clone()));
             self.synchronizations += synchronizations;
             self.unchecked += unchecked;
+        }
+        for verdict in order.iter().flat_map(|order| Verdict::iter().map(|verdict| (verdict, order.count(verdict)))) {
+            *self.order.get_or_insert_default().entry(verdict.0).or_default() += verdict.1;
         }
     }
 
@@ -49,7 +64,18 @@ impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { kernels, synchronizations, unchecked, wrong, possible, known, .. } = self;
         let s = |count: usize| if count == 1 { "" } else { "s" };
-        write!(f, "{kernels} kernel{}, {synchronizations} synchronization{}", s(*kernels), s(*synchronizations))?;
+        if let Some(order) = &self.order {
+            let of = |verdict| order.get(&verdict).copied().unwrap_or_default();
+            let (kept, lost, open) = (of(Verdict::Kept), of(Verdict::Lost), of(Verdict::NotJudged));
+            let all = order.values().sum::<usize>();
+            writeln!(
+                f,
+                "{all} atomic{} and fences: {kept} kept, {lost} not, {open} not checked",
+                if all == 1 { "" } else { "s" }
+            )?;
+        }
+        let kernels = kernels.len();
+        write!(f, "{kernels} kernel{}, {synchronizations} synchronization{}", s(kernels), s(*synchronizations))?;
         write!(f, ": {wrong} error{}, {possible} possible, {unchecked} not checked", s(*wrong))?;
         known.map_or(Ok(()), |(known, left)| write!(f, "; of the baseline {known} are there and {left} are not"))
     }

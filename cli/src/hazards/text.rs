@@ -32,9 +32,10 @@ pub fn print(findings: &[Placed], input: &Input, profile: &str) {
         let diagnostic = Diagnostic {
             function: Some(shown(&first.kernel)),
             location: first.place.clone(),
-            operation: None,
+            operation: first.operation.clone(),
             notes: rule
                 .into_iter()
+                .chain(first.notes.iter().cloned())
                 .chain(first.also.clone())
                 .chain(first.executed.notes(first.is_ptx))
                 .chain(also(&others))

@@ -19,8 +19,7 @@ use ptx_atomics::{
 use super::failure::diagnostic;
 use crate::{
     cli::LitmusArgs,
-    compile::{self, Compile},
-    input::{Failure, cannot, read},
+    input::{self, Compile, Failure, Kind, cannot, read},
 };
 
 /// Tests of a kernel, and the file that has their words.
@@ -46,12 +45,13 @@ pub fn tests(
     conventions: Conventions,
     limits: Limits,
 ) -> Result<Vec<Compiled>, Failure> {
-    let input = read(path).map_err(|errors| (errors, None))?;
+    let program = input::program(path, None, Kind::Ptx).map_err(|errors| (errors, None))?;
+    let input = program.input.clone();
     let whole = |errors: Errors| (errors, Some(input.clone()));
     let mut words = vec![Words::read(input.clone()).map_err(whole)?];
     let flags = flags(args)?;
-    let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
-    let ptx = compile::ptx(&how, path, input.clone())?;
+    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let ptx = how.ptx(&program)?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| (cannot("write", file, &error), None))?;
     }

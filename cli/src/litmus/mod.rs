@@ -26,8 +26,8 @@ use walkdir::WalkDir;
 
 use crate::{
     cli::{Cli, Convention, LitmusArgs, LitmusFormat},
-    compile, format,
-    input::{Failure, cannot, read},
+    format,
+    input::{self, Failure, cannot, read},
     output, progress, render,
 };
 use failure::diagnostic;
@@ -63,7 +63,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let bar = progress::bar(paths.len(), "tests");
     // LLVM works in another process, which a process of one thread can start.
     let prepared: Vec<(&PathBuf, Option<Subjects>)> =
-        paths.iter().map(|path| (path, compile::is_kernel(path).then(|| kernels(args, path)))).collect();
+        paths.iter().map(|path| (path, input::is_kernel(path).then(|| kernels(args, path)))).collect();
     let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
         let subjects = subjects.unwrap_or_else(|| litmus(args, path).map(|subject| vec![subject]))?;
         Ok(question.ask(subjects))
@@ -170,7 +170,7 @@ fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
         () if json && (shown(args).is_some() || args.explain) => {
             Some("--outcomes, --all-outcomes and --explain are for --format text".into())
         }
-        () if !args.flags.is_empty() && !files.iter().any(|file| compile::is_compiled(file)) => {
+        () if !args.source.flags.is_empty() && !files.iter().any(|file| input::is_compiled(file)) => {
             Some("the flags behind -- are for a compiler, and none of the files is compiled by one".into())
         }
         () => None,

@@ -66,6 +66,7 @@ impl Level {
 
 /// Where something is, for a machine.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JsonSite<'a> {
     line: u32,
     source: Option<JsonSource<'a>>,
@@ -75,6 +76,7 @@ pub struct JsonSite<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonSource<'a> {
     file: &'a str,
     line: u32,

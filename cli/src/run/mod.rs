@@ -30,7 +30,7 @@ use self::{
     simulate::{Outcome, Simulation},
 };
 use crate::{
-    cli::{CheckFormat, RaceMode, RunArgs},
+    cli::{RaceMode, RunArgs, RunFormat},
     input::cannot,
     output::{self, Content, Output},
     progress, render,
@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
     let (mut all, mut files, mut shown) = (Vec::new(), Vec::new(), String::new());
     for plan in plans {
         let found = execute(args, &module, plan);
-        if args.format == CheckFormat::Text {
+        if args.format == RunFormat::Text {
             text::print(&found, &ptx);
             text::chosen(&found).iter().for_each(|line| render::say(line));
             render::say(&text::summary(&found, args.races != RaceMode::Off));
@@ -64,9 +64,9 @@ pub fn run(args: &RunArgs) -> ExitCode {
         all.push(found);
     }
     let shown = match args.format {
-        CheckFormat::Text => shown,
-        CheckFormat::Json => json::array(&all, ptx.input.name()),
-        CheckFormat::Sarif => sarif::log(&all, &ptx),
+        RunFormat::Text => shown,
+        RunFormat::Json => json::array(&all, ptx.input.name()),
+        RunFormat::Sarif => sarif::log(&all, &ptx),
     };
     let is_written = (shown.is_empty() || output::print(&shown)) && written(files);
     let status = all.iter().map(Found::status).max().unwrap_or(0);

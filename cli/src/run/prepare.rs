@@ -17,9 +17,8 @@ use super::{
     sizes::Wanted,
 };
 use crate::{
-    cli::{CheckFormat, RunArgs},
-    compile::{self, Compile},
-    input::{Failure, cannot, read},
+    cli::{RunArgs, RunFormat},
+    input::{self, Compile, Failure, Kind, cannot, read},
 };
 
 /// What is run.
@@ -36,11 +35,12 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let alone = |errors: Errors| (errors, None);
     wrong_usage(args).map_err(alone)?;
     let flags = flags(args).map_err(alone)?;
-    let input = read(&args.path).map_err(alone)?;
+    let program = input::program(&args.path, args.kernel.as_deref(), Kind::Ptx).map_err(alone)?;
+    let input = program.input.clone();
     let of_input = |errors: Errors| (errors, Some(input.clone()));
     let comments = comments(&input, folder(&args.path)).map_err(of_input)?;
-    let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
-    let ptx = compile::ptx(&how, &args.path, input.clone())?;
+    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let ptx = how.ptx(&program)?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| alone(cannot("write", file, &error)))?;
     }
@@ -70,10 +70,10 @@ fn folder(path: &Path) -> &Path {
 
 fn wrong_usage(args: &RunArgs) -> Result<(), Errors> {
     let message = match () {
-        () if !args.flags.is_empty() && !compile::is_compiled(&args.path) => {
+        () if !args.source.flags.is_empty() && !input::is_compiled(&args.path) => {
             format!("the flags behind -- are for a compiler, and '{}' is compiled by none", args.path.display())
         }
-        () if !args.print.is_empty() && args.format != CheckFormat::Text => "--print is for --format text".to_owned(),
+        () if !args.print.is_empty() && args.format != RunFormat::Text => "--print is for --format text".to_owned(),
         () => return Ok(()),
     };
     Err(Diagnostic::new(message).into())

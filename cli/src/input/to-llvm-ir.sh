@@ -7,10 +7,13 @@
 #   OPT=2                 the optimization level; 3 for Rust
 #   SHOWN=.               what stands for ROOT in the names of source files
 #   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
+#   CC=nvcc               the compiler; else clang, for CUDA's PTX nvcc if there is no clang, and for Rust NVPTX_RUSTC
+#   CUDA_HOME=FOLDER      where CUDA is; else CUDA_PATH, /usr/local/cuda, NVIDIA's packages of a Python in the PATH, and .tools in ROOT
 #   FLAGS=...             more flags for the compiler, between spaces
 #   LLVM=23               the compilers of another LLVM than 22
 #   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; else the first that will do of --rustcs
-# A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, and --rustcs all that it looks for.
+# A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, --rustcs all that it looks for,
+# and --find-cuda the folder of CUDA.
 set -euo pipefail
 root=${ROOT:?the folder for what is kept}
 input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT [FLAG...]} output=${2:-}
@@ -34,7 +37,7 @@ missing() {
 # A rustc on this LLVM that has the sources of its `core` beside it.
 rustc_with_core() {
   local rustc
-  for rustc in ${NVPTX_RUSTC:-$rustcs}; do
+  for rustc in ${CC:-${NVPTX_RUSTC:-$rustcs}}; do
     case $rustc in +*) rustc=$(rustup which --toolchain "${rustc#+}" rustc 2>/dev/null) || continue ;; esac
     if [[ $("$rustc" -vV 2>/dev/null) == *"LLVM version: $llvm."* ]] &&
       [ -e "$("$rustc" --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs" ]; then
@@ -85,9 +88,13 @@ rust() {
     --remap-path-prefix "$root=${SHOWN:-.}" ${FLAGS:-} "${flags[@]}" "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
 }
 
-# A clang on this LLVM, by either name.
+# A clang on this LLVM, by either name, or the one that was asked for.
 clang_on_llvm() {
   local clang
+  if [ -n "${CC:-}" ]; then
+    command -v "$CC" || missing "'$CC'" "CC names it"
+    return
+  fi
   for clang in "clang-$llvm" clang; do
     if [[ $(command "$clang" --version 2>/dev/null) == *"clang version $llvm."* ]]; then
       echo "$clang"
@@ -107,6 +114,84 @@ clang() {
     "${flags[@]}" "$(realpath "$input")"
 }
 
+# The folders that may have CUDA: each has `include`. NVIDIA's packages for Python have one folder for all of CUDA 13, and one for each part of
+# CUDA 12.
+cudas() {
+  printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda
+  local python
+  for python in $(type -ap python3 python); do
+    "$python" -c 'import nvidia; [print(path + part) for path in nvidia.__path__ for part in ("/cu13", "/cuda_runtime")]' 2>/dev/null || true
+  done
+  printf '%s\n' "$root/.tools/cuda-13.5/nvidia/cu13" "$root/.tools/cuda-12.9/sdk"
+}
+
+# cuda FILE: the first of them that has a file.
+cuda() {
+  local folder
+  while read -r folder; do
+    if [ -n "$folder" ] && [ -r "$folder/$1" ]; then
+      echo "$folder"
+      return
+    fi
+  done < <(cudas)
+  return 1
+}
+
+wheels="nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-curand nvidia-cuda-nvcc nvidia-nvvm"
+
+# CUDA by clang. It wants all headers in one folder, but for those that -isystem names.
+cuda_by_clang() {
+  local folder part without=
+  local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version)
+  if folder=$(cuda include/cuda_runtime.h); then
+    language+=("--cuda-path=$folder")
+    for part in "$folder"/include/cccl "${folder%/*}"/{cuda_nvcc,cuda_cccl,curand}/include; do
+      [ ! -d "$part" ] || language+=(-isystem "$part")
+    done
+    [ -e "$folder/nvvm/libdevice/libdevice.10.bc" ] || without=-nocudalib
+    clang "${language[@]}" $without
+    return
+  fi
+  # Some kernels need none of CUDA's headers.
+  local said
+  if ! said=$(clang "${language[@]}" -nocudainc -nocudalib 2>&1); then
+    [[ $said != "error: "* ]] || { echo "$said" >&2; exit 127; }
+    missing_cuda "headers of CUDA"
+  fi
+}
+
+missing_cuda() {
+  echo "error: there are no $1 in CUDA_HOME, in /usr/local/cuda, or in a Python of the PATH; \`python3 -m pip install $wheels\` installs them" >&2
+  exit 127
+}
+
+# CUDA by nvcc, which makes PTX alone. For what its headers name of the host, it wants a host's compiler.
+cuda_by_nvcc() {
+  local nvcc=${CC:-} folder
+  if [ -z "$nvcc" ]; then
+    nvcc=$(command -v nvcc) || { folder=$(cuda bin/nvcc) && nvcc=$folder/bin/nvcc; } || missing nvcc "\`python3 -m pip install $wheels\` installs it"
+  fi
+  if [ -z "${PLAIN:-}" ]; then
+    echo "error: nvcc makes no LLVM IR; a clang on LLVM $llvm does" >&2
+    exit 127
+  fi
+  folder=$(dirname "$(dirname "$(realpath "$(command -v "$nvcc" || echo "$nvcc")")")")
+  local cccl=()
+  [ ! -d "$folder/include/cccl" ] || cccl=(-I "$folder/include/cccl")
+  # shellcheck disable=SC2086
+  command "$nvcc" -x cu "-arch=$cpu" -std=c++17 -lineinfo "${cccl[@]}" -ptx -o "$output" ${FLAGS:-} "${flags[@]}" "$(realpath "$input")"
+}
+
+# Which of the two.
+cuda_by() {
+  local cc=${CC:-}
+  case ${cc##*/} in
+    nvcc*) echo nvcc ;;
+    ?*) echo clang ;;
+    *) if [ -n "${PLAIN:-}" ] && ! (clang_on_llvm) >/dev/null 2>&1; then echo nvcc; else echo clang; fi ;;
+  esac
+}
+
 # libstdc++'s <atomic>, up to C++17, needs of the host only what glibc's headers say of its word size.
 libstdcxx() {
   local version host
@@ -118,9 +203,10 @@ libstdcxx() {
 freestanding=(--target=nvptx64-nvidia-cuda "-march=$cpu" -Xclang -target-feature -Xclang "+$ptx" -ffreestanding)
 case "$input" in
   --find-rustc) rustc_with_core ;;
+  --find-cuda) cuda include/cuda_runtime.h ;;
   --rustcs) printf '%s\n' $rustcs ;;
   *.rs) rust ;;
-  *.cu) clang -x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -nocudainc -nocudalib ;;
+  *.cu) "cuda_by_$(cuda_by)" ;;
   *.c) clang "${freestanding[@]}" -std=gnu17 ;;
   *.cpp|*.cc)
     headers=$(libstdcxx)

@@ -1,0 +1,156 @@
+//! Every kind of input at every command: what a user has, as it is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::LazyLock,
+};
+
+use libtest_mimic::{Arguments, Failed};
+use testing::{ptx_atomics, root, success, tool, trial};
+
+/// Ordinary CUDA: CUDA's own words and atomics, libcu++ and cooperative groups.
+const CUDA: &str = r"#include <cuda/atomic>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__device__ unsigned counter;
+
+extern C __global__ void count(unsigned *lock, unsigned *data, unsigned *total) {
+  __shared__ unsigned bins[64];
+  if (threadIdx.x < 64) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x & 63], 1);
+  auto block = cg::this_thread_block();
+  block.sync();
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> held(*lock);
+  if (block.thread_rank() == 0) {
+    while (held.exchange(1, cuda::std::memory_order_acquire)) {}
+    *data += bins[0];
+    held.store(0, cuda::std::memory_order_release);
+    __threadfence();
+    *total = atomicAdd(&counter, 1) + 1;
+  }
+}
+// run: grid=1 block=64 lock=u32[1] data=u32[1] total=u32[1] expect data == 1 && total == 1
+";
+
+/// What each command says of a file. A line with `!` ends with exit status 1 or 2.
+#[rustfmt::skip]
+const SAYS: [(&str, &str); 17] = [
+    ("lower k.cu", "atom.exch.acquire.gpu.b32|atom.relaxed.gpu.global.add.u32"),
+    ("check k.cu", "2 atomics and fences: 2 kept, 0 not, 0 not checked|1 kernel, "),
+    ("check k.cu --only async", "1 kernel, "),
+    ("run k.cu", "count: grid 1, block 64: |no race"),
+    ("check k.fatbin", "1 kernel, "),
+    ("check k.zstd", "1 kernel, "),
+    ("check library.so", "2 kernels, "),
+    ("run k.fatbin --kernel count --block 64", "count"),
+    ("check cache", "13 atomics and fences: 13 kept, 0 not"),
+    ("check k.c", "1 atomic and fences: 0 kept, 1 not"),
+    ("! check cubin", "has no PTX in it|keep the PTX by nvcc's"),
+    ("! check rejected.cu", "use of undeclared identifier 'nothing'|cannot compile 'rejected.cu' to PTX"),
+    ("! lower k.ptx", "is no IR and no source of one"),
+    ("! check k.cu --cc none", "there is no 'none'"),
+    ("! lower k.cu --cc nvcc", "nvcc makes no LLVM IR"),
+    ("! check empty.cu2", "is empty"),
+    ("! check picture.png", "cannot tell what 'picture.png' is|give a .ptx"),
+];
+
+fn main() {
+    let missing = (!root().join(".tools/cuda-12.9/sdk").exists())
+        .then_some("CUDA's headers")
+        .or_else(|| (!fatbinary().exists()).then_some("fatbinary of .tools/ptxas-13.5"));
+    let mut trials = Vec::new();
+    for (command, words) in SAYS {
+        trials.push(trial(command.to_owned(), missing, move || says(command, words)));
+    }
+    trials.push(trial("without CUDA's headers".to_owned(), missing, without_headers));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn fatbinary() -> PathBuf {
+    root().join(".tools/ptxas-13.5/nvidia/cu13/bin/fatbinary")
+}
+
+/// A folder with a file of each kind.
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| inputs().expect("the tools are there"));
+
+fn inputs() -> Result<PathBuf, Failed> {
+    let folder = root().join("target/tmp/door");
+    fs::create_dir_all(&folder)?;
+    let at = |name: &str| folder.join(name);
+    fs::write(at("k.cu"), CUDA.replace("extern C", "extern \"C\""))?;
+    fs::write(at("rejected.cu"), "__global__ void k(int *p) { *p = nothing; }\n")?;
+    fs::write(at("empty.cu2"), "")?;
+    fs::write(at("picture.png"), b"\x89PNG\r\n")?;
+    fs::write(at("cubin"), b"\x7fELF\x02\x01\x01\x33")?;
+    fs::write(at("k.c"), "unsigned next(unsigned *p) { return __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL); }\n")?;
+    let ptx = success(&mut command(&folder, "lower k.cu"))?;
+    fs::write(at("k.ptx"), &ptx)?;
+    for (name, mode) in [("k.fatbin", "speed"), ("k.zstd", "default")] {
+        let image = format!("--image3=kind=ptx,sm=90,file={}", at("k.ptx").display());
+        let create = format!("--create={}", at(name).display());
+        success(Command::new(fatbinary()).args([&create, "--64", "--compress-mode", mode, "--ident=k.cu", &image]))?;
+    }
+    let library: Vec<u8> =
+        [&b"\x7fELF code"[..], &fs::read(at("k.fatbin"))?, b"data", &fs::read(at("k.zstd"))?].concat();
+    fs::write(at("library.so"), library)?;
+    // As Triton keeps kernels.
+    fs::create_dir_all(at("cache/abc"))?;
+    let ir = fs::read(root().join("tests/inputs/scoped.ll"))?;
+    fs::write(at("cache/abc/kernel.llir"), ir)?;
+    let lowered = success(ptx_atomics().arg("lower").arg(at("cache/abc/kernel.llir")))?;
+    fs::write(at("cache/abc/kernel.ptx"), lowered)?;
+    Ok(folder)
+}
+
+fn command(folder: &Path, words: &str) -> Command {
+    let mut command = ptx_atomics();
+    command.args(words.split(' ')).current_dir(folder);
+    command
+}
+
+fn says(words: &str, expected: &str) -> Result<(), Failed> {
+    let (words, is_wrong) = words.strip_prefix("! ").map_or((words, false), |words| (words, true));
+    check(command(&FOLDER, words), is_wrong, expected)
+}
+
+/// A command ends so, and says all of these words.
+fn check(mut command: Command, is_wrong: bool, expected: &str) -> Result<(), Failed> {
+    let Output { status, stdout, stderr } = command.output()?;
+    let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    let is_so = status.code().is_some_and(|status| if is_wrong { status == 1 || status == 2 } else { status <= 1 });
+    assert!(is_so, "{status}: {said}");
+    for word in expected.split('|') {
+        assert!(said.contains(word), "lacks '{word}': {said}");
+    }
+    Ok(())
+}
+
+/// Ordinary CUDA without CUDA is one line with what installs it.
+fn without_headers() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n")?;
+    // A PATH without any Python, and a repository without .tools.
+    let script = root().join("cli/src/input/to-llvm-ir.sh");
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin)?;
+    for program in ["bash", "realpath", "dirname", "basename", "mktemp", tool("clang")] {
+        let path = success(Command::new("which").arg(program))?;
+        std::os::unix::fs::symlink(path.trim(), bin.join(program))?;
+    }
+    let mut command = Command::new(bin.join("bash"));
+    command.arg(script).args(["k.cu", "k.ll"]).current_dir(folder.path()).env("PATH", &bin);
+    command
+        .env("ROOT", folder.path())
+        .env("LLVM", testing::llvm_version().to_string())
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH");
+    let Output { status, stderr, .. } = command.output()?;
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(127), "{said}");
+    assert!(said.starts_with("error: there are no headers of CUDA in ") && said.lines().count() == 1, "{said}");
+    assert!(said.contains("python3 -m pip install nvidia-cuda-runtime "), "{said}");
+    Ok(())
+}
