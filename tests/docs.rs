@@ -23,16 +23,16 @@ fn main() {
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
         Trial::test("strategies and changes are explained", || check(names)),
-        Trial::test("the action for GitHub takes what it uses", action),
+        Trial::test("the actions for GitHub take what they use", || ["", "actions/check"].into_iter().try_for_each(action)),
         Trial::test("the scoreboard's picture and table are those of its page", drawn),
         Trial::test("the patterns and their drawings are those of the litmus tests", patterns),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
 
-/// Every input that `action.yml` uses is declared and every one that is declared is used; its scripts are bash, and exist.
-fn action() -> Result<(), Failed> {
-    let text = fs::read_to_string(root().join("action.yml"))?;
+/// Every input that an `action.yml` uses is declared and every one that is declared is used; its scripts are bash, and exist.
+fn action(folder: &str) -> Result<(), Failed> {
+    let text = fs::read_to_string(root().join(folder).join("action.yml"))?;
     let (declared, steps) = text.split_once("\nruns:\n").ok_or("no steps")?;
     let used: BTreeSet<_> = steps.split("inputs.").skip(1).filter_map(|rest| rest.split([' ', '}']).next()).collect();
     let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
@@ -46,7 +46,7 @@ fn action() -> Result<(), Failed> {
         success(Command::new("bash").args(["-n", "-c", &script]))?;
     }
     let scripts = steps.split("github.action_path }}/").skip(1).filter_map(|rest| rest.split_whitespace().next());
-    let missing: Vec<_> = scripts.filter(|script| !root().join(script).exists()).collect();
+    let missing: Vec<_> = scripts.filter(|script| !root().join(folder).join(script).exists()).collect();
     assert!(missing.is_empty(), "no {missing:?}");
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed};
-use testing::{ptx_atomics, root, success, tool, trial};
+use testing::{exists, plugin::plugin, ptx_atomics, root, success, tool, trial};
 
 /// Ordinary CUDA: CUDA's own words and atomics, libcu++ and cooperative groups.
 const CUDA: &str = r"#include <cuda/atomic>
@@ -65,6 +65,7 @@ fn main() {
     for (command, words) in SAYS {
         trials.push(trial(command.to_owned(), missing, move || says(command, words)));
     }
+    trials.push(trial("llc's flags".to_owned(), (!exists(tool("llc"))).then_some("llc"), llc));
     trials.push(trial("without CUDA's headers".to_owned(), missing, without_headers));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -152,5 +153,50 @@ fn without_headers() -> Result<(), Failed> {
     assert_eq!(status.code(), Some(127), "{said}");
     assert!(said.starts_with("error: there are no headers of CUDA in ") && said.lines().count() == 1, "{said}");
     assert!(said.contains("python3 -m pip install nvidia-cuda-runtime "), "{said}");
+    Ok(())
+}
+
+/// llc's own flags, and inputs: what has no atomics comes out as llc writes it, what has some as llc with the plugin does.
+fn llc() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let link = folder.path().join("ptx-atomics-llc");
+    std::os::unix::fs::symlink(testing::binary(), &link)?;
+    let response = folder.path().join("flags");
+    fs::write(&response, "-mcpu=sm_80 -mattr=+ptx78")?;
+    let response = format!("@{}", response.display());
+    #[rustfmt::skip]
+    let flags: [&[&str]; 9] = [
+        &["-mcpu=sm_90"], &["-mcpu=sm_70", "-mattr=+ptx63", "-O0"], &["--mcpu=sm_90", "-O3", "-filetype=asm"], &[&response],
+        &["-march=nvptx64"], &["-mtriple=nvptx64-nvidia-cuda", "-mcpu", "sm_100"], &["--nvptx-prec-sqrtf32=0"],
+        &["-nvptx-fma-level=0", "-verify-machineinstrs"], &["-stop-after=finalize-isel", "-mcpu=sm_90"],
+    ];
+    let run = |command: &mut Command, flags: &[&str], input: &str| -> Result<(Option<i32>, String, String), Failed> {
+        let input = fs::File::open(root().join("tests/inputs").join(input))?;
+        let Output { status, stdout, stderr } = command.args(flags).stdin(input).output()?;
+        Ok((status.code(), String::from_utf8(stdout)?, String::from_utf8(stderr)?))
+    };
+    let mut differ = 0;
+    for (index, flags) in flags.iter().enumerate() {
+        for input in ["no_atomics.ll", "fences.ll"] {
+            let llc = run(&mut Command::new(tool("llc")), flags, input)?;
+            let ours = match index % 2 {
+                0 => run(ptx_atomics().arg("llc").env("PTX_ATOMICS_PLUGIN", plugin()), flags, input)?,
+                _ => run(Command::new(&link).env("PTX_ATOMICS_PLUGIN", plugin()), flags, input)?,
+            };
+            let load = format!("-load-pass-plugin={}", plugin().display());
+            assert_eq!(ours, run(Command::new(tool("llc")).arg(load), flags, input)?, "{flags:?} of {input}");
+            if input == "no_atomics.ll" {
+                assert_eq!(ours, llc, "{flags:?}");
+            }
+            differ += usize::from(ours != llc);
+        }
+    }
+    assert!(differ > 5, "the fences are not lowered: {differ}");
+    // What llc does not know, it says itself; what is missing, we do.
+    let (status, _, said) =
+        run(ptx_atomics().arg("llc").env("PTX_ATOMICS_PLUGIN", plugin()), &["--nope"], "fences.ll")?;
+    assert!(status == Some(1) && said.contains("Unknown command line argument '--nope'"), "{said}");
+    let (status, _, said) = run(ptx_atomics().arg("llc").env("PATH", folder.path()), &[], "fences.ll")?;
+    assert!(status == Some(1) && said.contains("there is no llc of LLVM "), "{said}");
     Ok(())
 }

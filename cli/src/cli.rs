@@ -1,6 +1,6 @@
 //! The arguments.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{
     ArgAction, Args, Parser, Subcommand, ValueEnum,
@@ -48,6 +48,7 @@ pub enum Command {
     Check(CheckArgs),
     Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
+    Llc(LlcArgs),
     Run(RunArgs),
     VerifyMapping(VerifyMappingArgs),
     Completions(CompletionsArgs),
@@ -443,6 +444,25 @@ pub struct LitmusArgs {
     /// How often a thread may enter a loop. Rounds that only wait do not count
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
+}
+
+/// Be llc, with every atomic and fence lowered
+///
+/// Runs LLVM's llc with the plugin: each flag is llc's own, and what has no atomics comes out as llc writes it. A program that is called
+/// ptx-atomics-llc, as a link to this one, is this command, for toolchains that take the name of an llc. PTX_ATOMICS has the plugin's
+/// options, PTX_ATOMICS_LLC and PTX_ATOMICS_PLUGIN name an llc and a plugin that are not found. docs/plugin.md says more.
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "Example:
+  ptx-atomics llc -mcpu=sm_90 -mattr=+ptx86 kernel.ll -o kernel.ptx
+
+Exit status: llc's own; 1 there is no llc or no plugin."
+)]
+pub struct LlcArgs {
+    /// llc's arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub arguments: Vec<OsString>,
 }
 
 /// Run a kernel on the CPU, and find every data race of the execution

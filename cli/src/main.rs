@@ -8,6 +8,7 @@ mod format;
 mod hazards;
 mod input;
 mod litmus;
+mod llc;
 mod lower;
 mod mutants;
 mod order;
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
     // SAFETY: the handler needs no argument, and does what it may in an allocator.
     unsafe { mi_register_error(no_memory, std::ptr::null_mut()) };
     isolated::serve();
+    if let Some(arguments) = llc::arguments() {
+        return llc::run(&arguments);
+    }
     let Cli { error_limit, command } = Cli::parse();
     render::limit(error_limit);
     let done = match command {
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Conformance(args) => conformance::run(&args),
+        Command::Llc(args) => llc::run(&args.arguments),
         Command::Litmus(args) => litmus::run(&args),
         Command::Run(args) => run::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
