@@ -21,8 +21,8 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried};
-use ptx_hazards::{Class, Finding, Limits, Verdict, check, options, read, witnesses};
+use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
+use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
 use ptx_isa::{Function, Head, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
@@ -36,7 +36,7 @@ const FLOORS: [(&str, usize, usize); 1] = [
 ];
 
 /// Seeds with which the machine says what is needed, and launches.
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 10;
 const LAUNCHES: usize = 2;
 
 /// What the check says.
@@ -49,8 +49,9 @@ enum Said {
 }
 
 /// What the machine says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
+    #[default]
     /// Nothing goes wrong in what it has run.
     Unknown,
     /// Ordinary accesses race, which the check is not about.
@@ -210,21 +211,20 @@ impl<'m> Whole<'m> {
         let limits = Limits { launches: effort.time / 4, all: effort.time, ..Limits::default() };
         let findings = findings(&module, function);
         let before = findings.iter().map(key).collect();
-        let all = witnesses(&module, &function.name, &findings, &Given::default(), limits).ok()?;
+        let all = match findings.iter().any(is_open) {
+            true => witnesses(&module, &function.name, &findings, &Given::default(), limits).ok()?,
+            false => {
+                let launches = search(&module, &function.name, &Given::default(), limits.launches).ok()?;
+                Witnesses { launches, ..Witnesses::default() }
+            }
+        };
         let head = Head::read(&function.head);
-        let is_open = head.required_threads.is_none() && head.most_threads.is_none();
+        let has_no_block = head.required_threads.is_none() && head.most_threads.is_none();
         // Without the size of a CTA there is no error; so one is given.
-        let block = all.launches.first().filter(|_| is_open).map(|tried| tried.launch.block);
+        let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.block);
         let given = Given { block, ..Given::default() };
         let wrong = all.found.iter().chain(&all.plain).map(|witness| mistake(&witness.found)).collect();
-        let mut whole = Self { module, function, given, limits, before, launches: all.launches, wrong };
-        let deadline = Instant::now() + limits.all;
-        for (tried, seed) in whole.runs() {
-            if Instant::now() < deadline {
-                whole.wrong.extend(run(&whole.module, &tried.launch, seed, limits).iter().map(mistake));
-            }
-        }
-        Some(whole)
+        Some(Self { module, function, given, limits, before, launches: all.launches, wrong })
     }
 
     fn runs(&self) -> Vec<(Tried, u64)> {
@@ -240,35 +240,30 @@ impl<'m> Whole<'m> {
         let all = findings(&module, self.function);
         let new: Vec<Finding> = all.iter().filter(|finding| !self.before.contains(&key(finding))).cloned().collect();
         let (mut said, mut why) = (Said::Nothing, String::new());
-        let mut says = |more: Said, text: String| {
-            if more > said {
-                (said, why) = (more, text);
-            }
-        };
         for finding in &new {
-            let text = format!("{:?} {}: {}", finding.rule, finding.line, finding.message);
-            says(level(finding, None), text);
-        }
-        // As the command does, executions are looked at where something is proposed.
-        let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
-        let proposed = if new.iter().any(is_open) { &new } else { &all };
-        if proposed.iter().any(is_open) {
-            let found = witnesses(&module, &self.function.name, proposed, &self.given, self.limits);
-            for witness in found.map(|all| all.found).unwrap_or_default() {
-                let own = mistake(&witness.found);
-                let is_old = self.is_old(own)
-                    || run(&self.module, &witness.launch, witness.seed, self.limits)
-                        .iter()
-                        .any(|old| mistake(old) == own);
-                let finding = witness.shows.map(|index| &proposed[index]);
-                let is_new = finding.is_none_or(|finding| !self.before.contains(&key(finding)));
-                let class = witness.class;
-                let level = finding.map_or(Said::Nothing, |finding| level(finding, Some(class)));
-                let level = if class == Class::Wrong { Said::Error } else { level };
-                if !is_old && is_new {
-                    says(level, format!("{} at {own:?}", witness.found));
-                }
+            let level = level(finding, None);
+            if level > said {
+                (said, why) = (level, format!("{:?} {}: {}", finding.rule, finding.line, finding.message));
             }
+        }
+        let proposed = if new.iter().any(is_open) { &new } else { &all };
+        let how = if proposed.iter().any(is_open) { "" } else { ", unproposed" };
+        let found = witnesses(&module, &self.function.name, proposed, &self.given, self.limits);
+        for witness in found.map(|all| all.found).unwrap_or_default() {
+            let (class, own) = (witness.class, mistake(&witness.found));
+            let finding = witness.shows.map(|index| &proposed[index]);
+            let is_new = finding.is_none_or(|finding| !self.before.contains(&key(finding)));
+            let level = finding.map_or(Said::Nothing, |finding| level(finding, Some(class)));
+            let level = match class {
+                Class::Wrong => Said::Error,
+                Class::Stuck => level.max(Said::Possible),
+                Class::Warning | Class::Plain => level,
+            };
+            let again = || run(&self.module, &witness.launch, witness.seed, self.limits);
+            if !is_new || level <= said || self.wrong.contains(&own) || again().iter().any(|old| mistake(old) == own) {
+                continue;
+            }
+            (said, why) = (level, format!("{} at {own:?}{how}", witness.found));
         }
         if said == Said::Error {
             return Ok((said, Need::Wrong, why));
@@ -277,29 +272,31 @@ impl<'m> Whole<'m> {
         Ok((said, need, format!("{how} [{why}]")))
     }
 
-    /// Whether something is wrong with nothing deleted, too: in these lines, or in an asynchronous operation of them.
-    fn is_old(&self, (kind, first, second): Mistake) -> bool {
-        self.wrong.contains(&(kind, first, second))
-    }
-
+    /// Whether something goes wrong that does not with nothing deleted, in the same launch with the same seed, and what.
     fn need(&self, module: &Module) -> (Need, String) {
-        let deadline = Instant::now() + self.limits.all;
+        let deadline = Instant::now() + self.limits.all / 2;
         let mut most = (Need::Unknown, String::new());
         for (tried, seed) in self.runs() {
             if Instant::now() >= deadline || most.0 == Need::Wrong {
                 break;
             }
-            for found in
-                run(module, &tried.launch, seed, self.limits).iter().filter(|found| !self.is_old(mistake(found)))
-            {
-                let need = need(found);
-                if need > most.0 {
-                    most = (need, format!("{found} at {:?}, seed {seed}", mistake(found)));
-                }
+            let mut found = run(module, &tried.launch, seed, self.limits);
+            found.retain(|found| need(found) > most.0 && !self.wrong.contains(&mistake(found)));
+            if found.is_empty() {
+                continue;
             }
+            let old: Vec<Mistake> = run(&self.module, &tried.launch, seed, self.limits).iter().map(mistake).collect();
+            let new = found.iter().filter(|found| !old.contains(&mistake(found)));
+            let said = |found: &Found| (need(found), format!("{found} at {:?}, seed {seed}", mistake(found)));
+            most = new.map(said).max().into_iter().chain([most]).max().unwrap_or_default();
         }
         most
     }
+}
+
+/// Whether executions are looked for that show a finding.
+fn is_open(finding: &Finding) -> bool {
+    finding.verdict != Verdict::Note && finding.rule.is_some()
 }
 
 fn findings(module: &Module, function: &Function) -> Vec<Finding> {

@@ -10,6 +10,8 @@ pub enum Class {
     Wrong,
     /// What the manual asks for, and many kernels do without; or a hang, which may take an order of threads that no GPU has.
     Warning,
+    /// Threads wait for ever for arrivals, in a launch that never ends: what is made up of it may be why.
+    Stuck,
     /// Of ordinary accesses alone.
     Plain,
 }
@@ -45,6 +47,8 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
         FindingKind::Race => Some(Class::Wrong),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
+        // Where bytes are missing, boxes of tensor maps may be why.
+        FindingKind::Hang if finding.help.is_some() => Some(Class::Stuck),
         // If no launch ends, the arguments may be why.
         FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
         _ => None,
