@@ -121,6 +121,7 @@ impl Level {
         }
         match (finding.verdict, class) {
             (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
+            (_, Some(Class::Stuck)) => Self::Possible,
             (Verdict::NotChecked, Some(_)) => Self::Warning,
             (Verdict::Wrong, None) => Self::Possible,
             (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
@@ -178,7 +179,11 @@ fn is_news(kernel: &Checked, witness: &Witness) -> bool {
 /// What only an execution has found.
 fn of_witness(witness: &Witness) -> Finding {
     let Witness { launch, class, found, .. } = witness;
-    let verdict = if *class == Class::Wrong { Verdict::Wrong } else { Verdict::Note };
+    let verdict = match class {
+        Class::Wrong => Verdict::Wrong,
+        Class::Stuck => Verdict::NotChecked,
+        Class::Warning | Class::Plain => Verdict::Note,
+    };
     Finding {
         kernel: launch.kernel.clone(),
         line: found.site.line,
