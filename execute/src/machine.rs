@@ -131,7 +131,7 @@ pub struct Machine<'r> {
 const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// What would end the waiting where all bytes have come.
-pub const LACKS_ARRIVALS: &str = "an arrival: no mbarrier lacks bytes";
+pub const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
 /// How many instructions of warps pass until it is told how far the run has come.
@@ -499,13 +499,13 @@ impl<'r> Machine<'r> {
         self.flush();
     }
 
-    /// Whether arrivals alone are missing where everything waits: no thread goes round in a loop, and all bytes that an mbarrier
-    /// expects have come.
+    /// Whether arrivals are missing where everything waits: no thread goes round in a loop, and no mbarrier waits for bytes alone.
     fn lacks_arrivals(&self) -> bool {
         let running = self.running.iter().filter_map(|cta| self.ctas[*cta as usize].as_ref());
         let mut groups = running.flat_map(|cta| &cta.warps).flat_map(|warp| &warp.groups);
         let waits = |wait: Wait| matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster);
-        groups.all(|group| waits(group.wait)) && self.in_flight.barriers.values().all(|barrier| barrier.bytes == 0)
+        groups.all(|group| waits(group.wait))
+            && self.in_flight.barriers.values().all(|barrier| barrier.pending > 0 || barrier.bytes == 0)
     }
 
     fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait, lacks_arrivals: bool) {

@@ -5,7 +5,7 @@
 //!
 //! The kernels are those of `tests/async`, of the folders that `DELETIONS` names with `:` between them, and of `../shared`, where it is.
 //! Of each, `DELETIONS_OF` are deleted, or all; `DELETIONS_SECONDS` is how long an execution is looked for.
-//! With `DELETIONS_ROWS`, each is printed.
+//! With `DELETIONS_ROWS`, each is printed; `DELETIONS_LINE` is the only line that is deleted.
 
 #[path = "corpus/deletion.rs"]
 #[expect(dead_code, reason = "what the other test asks of kinds is not asked here")]
@@ -13,7 +13,9 @@ mod deletion;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
+    fmt::Write,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex},
@@ -152,6 +154,9 @@ fn trial(set: &str, name: &str, text: &str, effort: Effort, rows: &Mutex<Vec<Row
         entries.flat_map(|function| Deletion::all(function).into_iter().map(move |own| (function, own))).collect();
     all.sort_by_cached_key(|(function, own)| hash(&format!("{name} {} {:?}", function.name, own.places)));
     all.truncate(effort.deletions);
+    if let Ok(line) = env::var("DELETIONS_LINE") {
+        all.retain(|(function, own)| own.lines(function)[0].number.to_string() == line);
+    }
     let mut wholes: BTreeMap<&str, Option<Whole>> = BTreeMap::new();
     for (function, deletion) in &all {
         let whole = wholes.entry(&function.name).or_insert_with(|| Whole::new(&module, function, effort));
@@ -248,8 +253,11 @@ impl<'m> Whole<'m> {
         }
         let proposed = if new.iter().any(is_open) { &new } else { &all };
         let how = if proposed.iter().any(is_open) { "" } else { ", unproposed" };
-        let found = witnesses(&module, &self.function.name, proposed, &self.given, self.limits);
-        for witness in found.map(|all| all.found).unwrap_or_default() {
+        let executed = witnesses(&module, &self.function.name, proposed, &self.given, self.limits).unwrap_or_default();
+        if !executed.launches.is_empty() {
+            let _ = write!(why, " ({}; {} runs)", reach(&new, &executed.launches), executed.runs);
+        }
+        for witness in executed.found {
             let (class, own) = (witness.class, mistake(&witness.found));
             let finding = witness.shows.map(|index| &proposed[index]);
             let is_new = finding.is_none_or(|finding| !self.before.contains(&key(finding)));
@@ -297,6 +305,16 @@ impl<'m> Whole<'m> {
 /// Whether executions are looked for that show a finding.
 fn is_open(finding: &Finding) -> bool {
     finding.verdict != Verdict::Note && finding.rule.is_some()
+}
+
+/// How far launches come, and whether both accesses of a finding are executed in one of them.
+fn reach(findings: &[Finding], launches: &[Tried]) -> String {
+    let has = |tried: &Tried, line: u32| tried.lines.binary_search(&line).is_ok();
+    let both = |tried: &Tried, own: &Finding| has(tried, own.line) && own.first.is_none_or(|first| has(tried, first));
+    let number = launches.iter().filter(|tried| findings.iter().any(|own| both(tried, own))).count();
+    let best = &launches[0];
+    let (count, (executed, all), end) = (launches.len(), best.covered, best.end);
+    format!("{number} of {count} launches reach it; the best one {end:?} with {executed} of {all}")
 }
 
 fn findings(module: &Module, function: &Function) -> Vec<Finding> {
