@@ -121,7 +121,14 @@ impl Level {
         }
         match (finding.verdict, class) {
             (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
-            (_, Some(Class::Stuck)) => Self::Possible,
+            // The analysis says that nothing arrives, and an execution waits there.
+            (_, Some(Class::Stuck)) => {
+                if finding.rule.is_some() {
+                    Self::Error
+                } else {
+                    Self::Possible
+                }
+            }
             (Verdict::NotChecked, Some(_)) => Self::Warning,
             (Verdict::Wrong, None) => Self::Possible,
             (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
