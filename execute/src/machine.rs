@@ -130,6 +130,8 @@ pub struct Machine<'r> {
 /// What puts accesses of grids in front before those of a dependent one.
 const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
+/// What would end the waiting where all bytes have come.
+pub const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
 /// How many instructions of warps pass until it is told how far the run has come.
@@ -480,12 +482,14 @@ impl<'r> Machine<'r> {
     /// What is told where everything waits, or does the same for ever.
     fn finish(&mut self) {
         let mut told = 0;
+        let lacks_arrivals = self.lacks_arrivals();
         for index in self.running.clone() {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
             for warp in &cta.warps {
                 for group in &warp.groups {
                     if told < 64 {
-                        self.hang(&cta, warp.first + group.lanes.trailing_zeros(), group.pc, group.wait);
+                        let thread = warp.first + group.lanes.trailing_zeros();
+                        self.hang(&cta, thread, group.pc, group.wait, lacks_arrivals);
                         told += 1;
                     }
                 }
@@ -495,7 +499,16 @@ impl<'r> Machine<'r> {
         self.flush();
     }
 
-    fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait) {
+    /// Whether arrivals are missing where everything waits: no thread goes round in a loop, and no mbarrier waits for bytes alone.
+    fn lacks_arrivals(&self) -> bool {
+        let running = self.running.iter().filter_map(|cta| self.ctas[*cta as usize].as_ref());
+        let mut groups = running.flat_map(|cta| &cta.warps).flat_map(|warp| &warp.groups);
+        let waits = |wait: Wait| matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster);
+        groups.all(|group| waits(group.wait))
+            && self.in_flight.barriers.values().all(|barrier| barrier.pending > 0 || barrier.bytes == 0)
+    }
+
+    fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait, lacks_arrivals: bool) {
         // A thread that waits at a barrier of the CTA stands behind it.
         let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
         let why = match wait {
@@ -509,7 +522,8 @@ impl<'r> Machine<'r> {
             Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
-        self.find(cta, FindingKind::Hang, thread, at, None, None, why, None);
+        let help = lacks_arrivals.then(|| LACKS_ARRIVALS.to_owned());
+        self.find(cta, FindingKind::Hang, thread, at, None, None, why, help);
     }
 
     /// A finding at an instruction of a thread of a CTA.

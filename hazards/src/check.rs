@@ -29,7 +29,6 @@ use std::collections::BTreeMap;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::FxHashSet;
 
-pub use self::graph::EventGraph;
 use self::{
     alias::Overlap,
     barriers::Barriers,
@@ -39,6 +38,7 @@ use self::{
     search::Search,
     token::{Round, Token, TokenKind},
 };
+pub use self::{graph::EventGraph, token::is_asynchronous};
 use crate::{
     finding::Report,
     kernel::{Access, EventKind, Kernel, Proxy, Start},

@@ -12,7 +12,7 @@ mod read;
 mod witness;
 
 pub use self::{
-    check::check,
+    check::{check, is_asynchronous},
     finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     litmus::litmus,

@@ -185,7 +185,7 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
         ptx_atomics_litmus::of_finding(&test.to_string(), readings)
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
-    let witnesses = witnesses(&args.kernels, module, &report);
+    let witnesses = witnesses(&args.kernels, module, kernel, &report);
     let function = module.functions().find(|function| function.name == kernel.name);
     let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
     let in_ptx = head.required_threads.is_some() || head.most_threads.is_some();
@@ -198,16 +198,19 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     }
 }
 
-/// Looks for executions that show what is proposed, if anything is.
-fn witnesses(args: &KernelArgs, module: &Ptx, report: &Report) -> Option<Witnesses> {
-    let is_open = |finding: &&Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
-    let kernel = &report.findings.iter().find(is_open).filter(|_| args.time_limit > 0)?.kernel;
+/// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.
+fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
+    let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
+    let is_run = ptx_hazards::is_asynchronous(kernel) || report.findings.iter().any(is_open);
+    if args.time_limit == 0 || !is_run {
+        return None;
+    }
     let given =
         Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
     let all = Duration::from_secs(args.time_limit);
     let limits = Limits { launches: all / 4, all, ..Limits::default() };
     // What cannot be launched has no witness.
-    ptx_hazards::witnesses(module, kernel, &report.findings, &given, limits).ok()
+    ptx_hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()
 }
 
 /// A kernel that is not read.

@@ -129,6 +129,14 @@ impl Level {
         }
         match (finding.verdict, class) {
             (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
+            // The analysis says that nothing arrives, and an execution waits there.
+            (_, Some(Class::Stuck)) => {
+                if finding.rule.is_some() {
+                    Self::Error
+                } else {
+                    Self::Possible
+                }
+            }
             (Verdict::NotChecked, Some(_)) => Self::Warning,
             (Verdict::Wrong, None) => Self::Possible,
             (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
@@ -179,7 +187,11 @@ fn is_news(kernel: &Checked, witness: &Witness) -> bool {
 /// What only an execution has found.
 fn of_witness(witness: &Witness) -> Finding {
     let Witness { launch, class, found, .. } = witness;
-    let verdict = if *class == Class::Wrong { Verdict::Wrong } else { Verdict::Note };
+    let verdict = match class {
+        Class::Wrong => Verdict::Wrong,
+        Class::Stuck => Verdict::NotChecked,
+        Class::Warning | Class::Plain => Verdict::Note,
+    };
     Finding {
         kernel: launch.kernel.clone(),
         line: found.site.line,

@@ -10,6 +10,8 @@ pub enum Class {
     Wrong,
     /// What the manual asks for, and many kernels do without; or a hang, which may take an order of threads that no GPU has.
     Warning,
+    /// Threads wait for ever for arrivals, in a launch that never ends: what is made up of it may be why.
+    Stuck,
     /// Of ordinary accesses alone.
     Plain,
 }
@@ -29,14 +31,15 @@ const ASYNCHRONOUS: [&str; 11] = [
     "multimem.cp",
 ];
 
-/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up.
-pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
+/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand behind
+/// something that is misused in the same run.
+pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class> {
     let of = |instruction: &str| ASYNCHRONOUS.iter().any(|family| instruction.starts_with(family));
     let is_asynchronous =
         of(&finding.site.instruction) || finding.other.as_ref().is_some_and(|other| of(&other.instruction));
     match finding.kind {
-        // A launch in which something is misused besides is none that the kernel is made for.
-        FindingKind::Race if tried.end == End::Stopped(FindingKind::Misuse) => None,
+        // What follows where something is misused may follow of that.
+        FindingKind::Race if is_behind && tried.end == End::Stopped(FindingKind::Misuse) => None,
         FindingKind::Race if !is_asynchronous => Some(Class::Plain),
         FindingKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only since its strides are made up.
@@ -45,6 +48,8 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
         FindingKind::Race => Some(Class::Wrong),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
+        // Where bytes are missing, boxes of tensor maps may be why.
+        FindingKind::Hang if finding.help.is_some() => Some(Class::Stuck),
         // If no launch ends, the arguments may be why.
         FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
         _ => None,

@@ -1,0 +1,446 @@
+//! Of synchronizations that are deleted one by one, how many are found, and how many of these an execution shows.
+//!
+//! What counts is new: findings that the kernel has without the instruction and not with it. The machine says what is needed: it runs
+//! the kernel without the instruction in launches of the whole kernel, with more seeds than the check has.
+//!
+//! The kernels are those of `tests/async`, of the folders that `DELETIONS` names with `:` between them, and, with `DELETIONS_OF`, of
+//! `../shared`, where it is. Of each, so many are deleted, or one; `DELETIONS_SECONDS` is how long an execution is looked for.
+//! With `DELETIONS_ROWS`, each is printed; `DELETIONS_LINE` is the only line that is deleted.
+
+#[path = "corpus/deletion.rs"]
+#[expect(dead_code, reason = "what the other test asks of kinds is not asked here")]
+mod deletion;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
+use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
+use ptx_isa::{Function, Head, Item, Module};
+use ptx_memory_model::ptx::readings::Readings;
+use testing::{reported, root};
+
+use self::deletion::{DeletedKind, Deletion};
+
+/// Of what is needed in a set, so many percent are found at least, and so many are errors.
+#[rustfmt::skip]
+const FLOORS: [(&str, usize, usize); 1] = [
+    ("async", 90, 70),
+];
+
+/// Seeds with which the machine says what is needed, and launches.
+const SEEDS: u64 = 10;
+const LAUNCHES: usize = 2;
+
+/// What the check says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Said {
+    Nothing,
+    Warning,
+    Possible,
+    Error,
+}
+
+/// What the machine says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    #[default]
+    /// Nothing goes wrong in what it has run.
+    Unknown,
+    /// Ordinary accesses race, which the check is not about.
+    Ordinary,
+    /// It goes wrong as the default profile lets kernels go wrong.
+    Lenient,
+    /// Threads wait for ever.
+    Hangs,
+    /// Accesses of which one is asynchronous race, or something is misused.
+    Wrong,
+}
+
+/// A deletion and what came of it.
+#[derive(Clone, Debug)]
+struct Row {
+    set: String,
+    kernel: String,
+    line: u32,
+    kind: DeletedKind,
+    said: Said,
+    need: Need,
+    why: String,
+}
+
+impl Row {
+    fn is_needed(&self) -> bool {
+        self.said == Said::Error || self.need >= Need::Hangs
+    }
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    deletions: usize,
+    time: Duration,
+}
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(1));
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse().unwrap_or(u64::MAX));
+    let effort = Effort {
+        deletions: usize::try_from(number("DELETIONS_OF").unwrap_or(1)).unwrap_or(usize::MAX),
+        time: Duration::from_secs(number("DELETIONS_SECONDS").unwrap_or(2)),
+    };
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let mut trials = Vec::new();
+    let mut add = |set: &str, name: &str, text: String| {
+        let (set, name, rows) = (set.to_owned(), name.to_owned(), Arc::clone(&rows));
+        trials.push(Trial::test(format!("{set}/{name}"), move || trial(&set, &name, &text, effort, &rows)));
+    };
+    reported::reported().into_iter().for_each(|bug| add("async", &bug.name, bug.fixed));
+    files(&root().join("tests/async")).iter().for_each(|path| add("async", &stem(path), text(path)));
+    let folders = env::var_os("DELETIONS");
+    for folder in folders.iter().flat_map(env::split_paths) {
+        files(&folder).iter().for_each(|path| add(&stem(&folder), &stem(path), text(path)));
+    }
+    let unpacked = tempfile::tempdir().expect("a folder");
+    let archive = root().join("../shared/async-unseen/given.tar.gz");
+    if archive.exists() && number("DELETIONS_OF").is_some() {
+        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(unpacked.path()).status();
+        assert!(status.expect("tar").success());
+        files(&unpacked.path().join("kernels")).iter().for_each(|path| add("unseen", &stem(path), text(path)));
+    } else {
+        let name = "unseen (skipped: kernels of others stand beside the project, and take DELETIONS_OF)";
+        trials.push(Trial::test(name, || Err("they are not there".into())).with_ignored_flag(true));
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let rows = rows.lock().expect("no trial panics with it");
+    print(&rows);
+    if arguments.filter.is_none() && !arguments.list {
+        FLOORS.iter().for_each(|(set, found, errors)| {
+            Counts::of(rows.iter().filter(|row| row.set == *set)).is_enough(set, *found, *errors)
+        });
+    }
+    conclusion.exit();
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "ptx"));
+    files.sort();
+    files
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).expect("a text")
+}
+
+fn trial(set: &str, name: &str, text: &str, effort: Effort, rows: &Mutex<Vec<Row>>) -> Result<(), Failed> {
+    let module: Module = text.parse()?;
+    let entries = module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry);
+    let mut all: Vec<(&Function, Deletion)> =
+        entries.flat_map(|function| Deletion::all(function).into_iter().map(move |own| (function, own))).collect();
+    all.sort_by_cached_key(|(function, own)| hash(&format!("{name} {} {:?}", function.name, own.places)));
+    all.truncate(effort.deletions);
+    if let Ok(line) = env::var("DELETIONS_LINE") {
+        all.retain(|(function, own)| own.lines(function)[0].number.to_string() == line);
+    }
+    let mut wholes: BTreeMap<&str, Option<Whole>> = BTreeMap::new();
+    for (function, deletion) in &all {
+        let whole = wholes.entry(&function.name).or_insert_with(|| Whole::new(&module, function, effort));
+        let Some(whole) = whole else { continue };
+        let start = Instant::now();
+        let (said, need, why) = whole.without(deletion)?;
+        let line = deletion.lines(function)[0].number;
+        let row = Row { set: set.into(), kernel: name.into(), line, kind: deletion.kind, said, need, why };
+        if env::var_os("DELETIONS_ROWS").is_some() {
+            let seconds = start.elapsed().as_secs_f32();
+            eprintln!("{name}\t{line}\t{}\t{said:?}\t{need:?}\t{seconds:.1} s\t{}", row.kind, row.why);
+        }
+        rows.lock().expect("no trial panics with it").push(row);
+    }
+    Ok(())
+}
+
+/// FNV-1a: a sample is the same everywhere.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A kernel with nothing deleted.
+struct Whole<'m> {
+    module: Module,
+    function: &'m Function,
+    given: Given,
+    limits: Limits,
+    /// What the check says of it.
+    before: BTreeSet<Key>,
+    /// Launches of it, and what goes wrong in them.
+    launches: Vec<Tried>,
+    wrong: BTreeSet<Mistake>,
+}
+
+/// What makes a finding of the check another one, and one of the machine.
+type Key = (Option<ptx_hazards::Rule>, Option<u32>, u32, Verdict);
+type Mistake = (FindingKind, u32, u32);
+
+fn key(finding: &Finding) -> Key {
+    (finding.rule, finding.first, finding.line, finding.verdict)
+}
+
+fn mistake(found: &Found) -> Mistake {
+    let other = found.other.as_ref().map_or(found.site.line, |site| site.line);
+    (found.kind, other.min(found.site.line), other.max(found.site.line))
+}
+
+impl<'m> Whole<'m> {
+    /// Nothing, if the machine cannot launch it.
+    fn new(module: &Module, function: &'m Function, effort: Effort) -> Option<Self> {
+        let mut module = module.clone();
+        module.items.retain(|item| match item {
+            Item::Function(own) => own.name == function.name || !Head::read(&own.head).is_entry,
+            Item::Directive(_) => true,
+        });
+        let limits = Limits { launches: effort.time / 4, all: effort.time, ..Limits::default() };
+        let findings = findings(&module, function);
+        let before = findings.iter().map(key).collect();
+        let all = match findings.iter().any(is_open) {
+            true => witnesses(&module, &function.name, &findings, &Given::default(), limits).ok()?,
+            false => {
+                let launches = search(&module, &function.name, &Given::default(), limits.launches).ok()?;
+                Witnesses { launches, ..Witnesses::default() }
+            }
+        };
+        let head = Head::read(&function.head);
+        let has_no_block = head.required_threads.is_none() && head.most_threads.is_none();
+        // Without the size of a CTA there is no error; so one is given.
+        let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.block);
+        let given = Given { block, ..Given::default() };
+        let wrong = all.found.iter().chain(&all.plain).map(|witness| mistake(&witness.found)).collect();
+        Some(Self { module, function, given, limits, before, launches: all.launches, wrong })
+    }
+
+    fn runs(&self) -> Vec<(Tried, u64)> {
+        let launches = self.launches.iter().take(LAUNCHES);
+        launches.flat_map(|tried| (0..SEEDS).map(|seed| (tried.clone(), seed))).collect()
+    }
+
+    /// What is said without something, whether it is needed, and why.
+    fn without(&self, deletion: &Deletion) -> Result<(Said, Need, String), Failed> {
+        let mut module = self.module.clone();
+        let changed = module.functions_mut().find(|own| own.name == self.function.name).ok_or("no kernel")?;
+        deletion.apply(changed);
+        let all = findings(&module, self.function);
+        let new: Vec<Finding> = all.iter().filter(|finding| !self.before.contains(&key(finding))).cloned().collect();
+        let (mut said, mut why) = (Said::Nothing, String::new());
+        for finding in &new {
+            let level = level(finding, None);
+            if level > said {
+                (said, why) = (level, format!("{:?} {}: {}", finding.rule, finding.line, finding.message));
+            }
+        }
+        let proposed = if new.iter().any(is_open) { &new } else { &all };
+        let how = if proposed.iter().any(is_open) { "" } else { ", unproposed" };
+        let executed = witnesses(&module, &self.function.name, proposed, &self.given, self.limits).unwrap_or_default();
+        if !executed.launches.is_empty() {
+            let _ = write!(why, " ({}; {} runs)", reach(&new, &executed.launches), executed.runs);
+        }
+        for witness in executed.found {
+            let (class, own) = (witness.class, mistake(&witness.found));
+            let finding = witness.shows.map(|index| &proposed[index]);
+            let is_new = finding.is_none_or(|finding| !self.before.contains(&key(finding)));
+            let level = finding.map_or(Said::Nothing, |finding| level(finding, Some(class)));
+            let level = match class {
+                Class::Wrong => Said::Error,
+                Class::Stuck => level.max(Said::Possible),
+                Class::Warning | Class::Plain => level,
+            };
+            let again = || run(&self.module, &witness.launch, witness.seed, self.limits);
+            if !is_new || level <= said || self.wrong.contains(&own) || again().iter().any(|old| mistake(old) == own) {
+                continue;
+            }
+            (said, why) = (level, format!("{} at {own:?}{how}", witness.found));
+        }
+        if said == Said::Error {
+            return Ok((said, Need::Wrong, why));
+        }
+        let (need, how) = self.need(&module);
+        Ok((said, need, format!("{how} [{why}]")))
+    }
+
+    /// Whether something goes wrong that does not with nothing deleted, in the same launch with the same seed, and what.
+    fn need(&self, module: &Module) -> (Need, String) {
+        let deadline = Instant::now() + self.limits.all / 2;
+        let mut most = (Need::Unknown, String::new());
+        for (tried, seed) in self.runs() {
+            if Instant::now() >= deadline || most.0 == Need::Wrong {
+                break;
+            }
+            let mut found = run(module, &tried.launch, seed, self.limits);
+            found.retain(|found| need(found) > most.0 && !self.wrong.contains(&mistake(found)));
+            if found.is_empty() {
+                continue;
+            }
+            let old: Vec<Mistake> = run(&self.module, &tried.launch, seed, self.limits).iter().map(mistake).collect();
+            let new = found.iter().filter(|found| !old.contains(&mistake(found)));
+            let said = |found: &Found| (need(found), format!("{found} at {:?}, seed {seed}", mistake(found)));
+            most = new.map(said).max().into_iter().chain([most]).max().unwrap_or_default();
+        }
+        most
+    }
+}
+
+/// Whether executions are looked for that show a finding.
+fn is_open(finding: &Finding) -> bool {
+    finding.verdict != Verdict::Note && finding.rule.is_some()
+}
+
+/// How far launches come, and whether both accesses of a finding are executed in one of them.
+fn reach(findings: &[Finding], launches: &[Tried]) -> String {
+    let has = |tried: &Tried, line: u32| tried.lines.binary_search(&line).is_ok();
+    let both = |tried: &Tried, own: &Finding| has(tried, own.line) && own.first.is_none_or(|first| has(tried, first));
+    let number = launches.iter().filter(|tried| findings.iter().any(|own| both(tried, own))).count();
+    let best = &launches[0];
+    let (count, (executed, all), end) = (launches.len(), best.covered, best.end);
+    format!("{number} of {count} launches reach it; the best one {end:?} with {executed} of {all}")
+}
+
+fn findings(module: &Module, function: &Function) -> Vec<Finding> {
+    let kernel = read(module).into_iter().find(|kernel| kernel.name == function.name);
+    kernel.map(|kernel| check(&kernel, Readings::DEFAULT).findings).unwrap_or_default()
+}
+
+/// What goes wrong in an execution, up to where it goes astray.
+fn run(module: &Module, launch: &Assumed, seed: u64, limits: Limits) -> Vec<Found> {
+    use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+    let Ok(mut device) = Device::new(module, options(seed, limits)) else { return Vec::new() };
+    let launch = launch.launch(&mut device);
+    let found = device.launch(&launch).map(|report| report.findings).unwrap_or_default();
+    found.into_iter().take_while(|own| !matches!(own.kind, Misaligned | OutOfBounds | Trap | Unsupported)).collect()
+}
+
+/// What the command makes of a finding and of what shows it.
+fn level(finding: &Finding, class: Option<Class>) -> Said {
+    match (finding.verdict, class) {
+        (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Said::Error,
+        (_, Some(Class::Stuck)) => Said::Error,
+        (Verdict::NotChecked, Some(_)) => Said::Warning,
+        (Verdict::Wrong, None) => Said::Possible,
+        (Verdict::NotChecked, None) if finding.rule.is_some() => Said::Possible,
+        (Verdict::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Said::Warning,
+        _ => Said::Nothing,
+    }
+}
+
+fn need(found: &Found) -> Need {
+    use FindingKind::{BarrierCount, DivergentBarrier, Hang, Misuse, Race, TensorMemory};
+    // The wait at the end of a kernel is a warning.
+    let is_end = found.message.starts_with("the CTA ends while the operation may still read");
+    let is_setup = |site: &ptx_execute::Site| {
+        ["mbarrier.init", "mbarrier.inval", "tcgen05.alloc"].iter().any(|name| site.instruction.starts_with(name))
+    };
+    let sites = [Some(&found.site), found.other.as_ref()];
+    match found.kind {
+        Hang => Need::Hangs,
+        Misuse if is_end => Need::Lenient,
+        Misuse | TensorMemory | BarrierCount | DivergentBarrier => Need::Wrong,
+        Race if found.lacks_fence
+            && (found.message.starts_with("a read and") || sites.into_iter().flatten().any(is_setup)) =>
+        {
+            Need::Lenient
+        }
+        Race => match reported::race(found) {
+            Some((reported::Class::Ordinary, _)) | None => Need::Ordinary,
+            Some(_) => Need::Wrong,
+        },
+        _ => Need::Unknown,
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    deleted: usize,
+    needed: usize,
+    hangs: usize,
+    error: usize,
+    possible: usize,
+    warning: usize,
+    missed: usize,
+    /// What is said of what nothing shows to be needed, and what is not said.
+    unseen: usize,
+    ordinary: usize,
+    redundant: usize,
+}
+
+impl Counts {
+    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let mut counts = Self::default();
+        for row in rows {
+            counts.deleted += 1;
+            let column = match (row.is_needed(), row.said, row.need) {
+                (true, Said::Error, _) => &mut counts.error,
+                (true, Said::Possible, _) => &mut counts.possible,
+                (true, Said::Warning, _) => &mut counts.warning,
+                (true, Said::Nothing, _) => &mut counts.missed,
+                (false, Said::Nothing, Need::Ordinary) => &mut counts.ordinary,
+                (false, Said::Nothing, _) => &mut counts.redundant,
+                (false, ..) => &mut counts.unseen,
+            };
+            *column += 1;
+            counts.needed += usize::from(row.is_needed());
+            counts.hangs += usize::from(row.is_needed() && row.need == Need::Hangs);
+        }
+        counts
+    }
+
+    fn is_enough(&self, set: &str, found: usize, errors: usize) {
+        let Self { needed, error, possible, .. } = *self;
+        assert!(
+            (error + possible) * 100 >= needed * found,
+            "{set}: {} of {needed} are found, less than {found} percent",
+            error + possible
+        );
+        assert!(error * 100 >= needed * errors, "{set}: {error} of {needed} are errors, less than {errors} percent");
+    }
+
+    fn print(&self, name: &str) {
+        let Self { deleted, needed, hangs, error, possible, warning, missed, unseen, ordinary, redundant } = self;
+        println!(
+            "| {name} | {deleted} | {needed} | {hangs} | {error} | {possible} | {warning} | {missed} | {unseen} | {ordinary} | {redundant} |"
+        );
+    }
+}
+
+fn print(rows: &[Row]) {
+    let sets: BTreeSet<&str> = rows.iter().map(|row| &*row.set).collect();
+    for set in sets {
+        let own = || rows.iter().filter(|row| row.set == set);
+        println!(
+            "\n| {set} | deleted | needed | of which hang | error | possible | warning | missed | said, and not seen | ordinary | redundant |"
+        );
+        println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+        let kernels: BTreeSet<&str> = own().map(|row| &*row.kernel).collect();
+        if kernels.len() < 60 {
+            kernels.iter().for_each(|kernel| Counts::of(own().filter(|row| row.kernel == *kernel)).print(kernel));
+        }
+        let kinds: BTreeSet<DeletedKind> = own().map(|row| row.kind).collect();
+        kinds.iter().for_each(|kind| Counts::of(own().filter(|row| row.kind == *kind)).print(&kind.to_string()));
+        Counts::of(own()).print("all");
+        for row in own().filter(|row| row.is_needed() && row.said < Said::Error) {
+            println!("{:?}: {}:{}: {}: {}", row.said, row.kernel, row.line, row.kind, row.why);
+        }
+    }
+}
