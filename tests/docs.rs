@@ -23,7 +23,9 @@ fn main() {
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
         Trial::test("strategies and changes are explained", || check(names)),
-        Trial::test("the actions for GitHub take what they use", || ["", "actions/check"].into_iter().try_for_each(action)),
+        Trial::test("the actions for GitHub take what they use", || {
+            ["", "actions/check"].into_iter().try_for_each(action)
+        }),
         Trial::test("the scoreboard's picture and table are those of its page", drawn),
         Trial::test("the patterns and their drawings are those of the litmus tests", patterns),
     ];
