@@ -10,6 +10,8 @@ pub use ptx_memory_model::{
     ptx::TensorFence as Side,
 };
 
+use crate::cause::Cause;
+
 /// A kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
@@ -134,6 +136,8 @@ pub struct Unknown {
     pub range: Option<(i64, i64)>,
     /// The same in CTAs of each of [`SIZES`], where nothing says how many threads there are, and it matters.
     pub by_threads: Vec<(i64, i64)>,
+    /// Why it is not known; nothing if it is that of a thread.
+    pub cause: Option<Cause>,
 }
 
 /// The numbers of threads in a CTA that are told apart where nothing says how many there are.
@@ -176,6 +180,8 @@ pub struct Object {
     pub name: String,
     /// What it is.
     pub kind: ObjectKind,
+    /// Why it is not known which memory it is; nothing if it is known.
+    pub cause: Option<Cause>,
 }
 
 /// What an object is.

@@ -8,7 +8,7 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
+use ptx_hazards::{Cause, Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
 use strum::IntoStaticStr;
 
 use super::kernels::{Checked, Module, Origin};
@@ -31,7 +31,9 @@ pub struct Placed {
     pub also: Option<String>,
     /// The execution in which it goes wrong, or how many were looked at.
     pub executed: Executed,
-    /// What would mend it.
+    /// What is not known, where that is why it is open.
+    pub cause: Option<Cause>,
+    /// What would mend it, or settle it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
     pub edits: Vec<Edit>,
@@ -180,14 +182,9 @@ fn of_witness(witness: &Witness) -> Finding {
     let Witness { launch, class, found, .. } = witness;
     let verdict = if *class == Class::Wrong { Verdict::Wrong } else { Verdict::Note };
     Finding {
-        kernel: launch.kernel.clone(),
-        line: found.site.line,
         first: found.other.as_ref().map(|site| site.line),
-        rule: None,
-        verdict,
-        message: found.message.clone(),
         remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
-        path: Vec::new(),
+        ..Finding::new(&launch.kernel, found.site.line, verdict, found.message.clone())
     }
 }
 
@@ -203,6 +200,7 @@ fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         place: site.location.clone(),
         first: None,
         also: None,
+        cause: None,
         help: Some(
             "declare it: asm volatile(… : … : … : \"memory\") in CUDA, no `nomem`, `readonly` or `pure` in Rust".into(),
         ),
@@ -210,6 +208,11 @@ fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         explained: None,
         is_ptx: false,
     }
+}
+
+/// Which option settles it.
+fn settled(finding: &Finding) -> Option<String> {
+    finding.cause.as_ref().and_then(Cause::help)
 }
 
 fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
@@ -227,7 +230,8 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         place: (finding.line > 0).then(|| in_input(finding.line)),
         first: finding.first.map(in_input),
         also: source(finding.line).map(|source| format!("in the source: {source}")),
-        help: remedy.map(|remedy| remedy.help.clone()),
+        cause: finding.cause.clone(),
+        help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
         edits: remedy.map(|remedy| remedy.edits.clone()).unwrap_or_default(),
         explained: None,
         is_ptx: true,
@@ -268,7 +272,8 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         place: at,
         first: finding.first.and_then(place),
         also: None,
-        help,
+        cause: finding.cause.clone(),
+        help: help.or_else(|| settled(finding)),
         edits: Vec::new(),
         explained: None,
         is_ptx: false,

@@ -1,6 +1,7 @@
 //! Whether two accesses touch the same memory.
 
 use super::token::{Round, Token};
+use crate::cause::Cause;
 use crate::kernel::{Access, Address, Kernel, ObjectKind, SIZES, Space, Sum, Varies};
 
 /// What is known of two accesses.
@@ -32,6 +33,23 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
         }
         overlap => overlap,
     }
+}
+
+/// Why it cannot be told whether two accesses overlap.
+pub fn cause(kernel: &Kernel, one: &Token<'_>, other: &Token<'_>) -> Cause {
+    let [a, b] = [one, other].map(|token| &token.access.address);
+    if a.object != b.object {
+        let unknown = |address: &Address| kernel.objects[address.object].cause.clone();
+        return unknown(a).or_else(|| unknown(b)).unwrap_or(Cause::Address);
+    }
+    let difference = a.offset.plus(&b.offset, -1);
+    let without_range = |value: &usize| kernel.unknowns[*value].range.is_none();
+    let values = difference.terms.iter().map(|(value, _)| *value);
+    let open = values
+        .clone()
+        .find(without_range)
+        .or_else(|| values.into_iter().find(|value| kernel.unknowns[*value].cause.is_some()));
+    open.map_or(Cause::Index, |value| kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address))
 }
 
 /// The same, in a CTA that has one of the sizes that are told apart.

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     bases::{AddressParts, Base, Bases},
+    causes,
     code::{self, is_shared},
     graph::Graph,
     registers::{Registers, Run, is_matrix},
@@ -18,6 +19,7 @@ use super::{
     waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
+use crate::cause::Cause;
 use crate::kernel::{
     Access, Address, Barrier, BarrierId, Block, Condition, Edge, Event, EventKind, Kernel, Meeting, Object, ObjectKind,
     Predicate, Proxy, Semantics, Space, Sum, Test, Unknown, UnknownKind,
@@ -136,7 +138,11 @@ impl<'w> Maker<'w> {
             Valued::Atom(atom) if range.is_some() => self.threads.by_threads(terms, atom),
             _ => Vec::new(),
         };
-        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range, by_threads });
+        let cause = match valued {
+            Valued::Atom(atom) => causes::of_atom(self.code, terms, atom),
+            Valued::Sum(value) => causes::of_value(self.code, terms, value),
+        };
+        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range, by_threads, cause });
         self.values.insert(valued, self.kernel.unknowns.len() - 1);
         self.kernel.unknowns.len() - 1
     }
@@ -227,7 +233,13 @@ impl<'w> Maker<'w> {
             Thing::Base(_) | Thing::Tensor(_) | Thing::Registers => ObjectKind::Variable,
             Thing::Unknown(..) | Thing::Described => ObjectKind::Unknown,
         };
-        self.kernel.objects.push(Object { name, kind });
+        let cause = match &thing {
+            Thing::Unknown(_, Some(atom)) => causes::of_atom(self.code, self.terms(), *atom).or(Some(Cause::Address)),
+            Thing::Unknown(_, None) => Some(Cause::Address),
+            Thing::Described => Some(Cause::Descriptor),
+            Thing::Base(_) | Thing::Tensor(_) | Thing::Registers => None,
+        };
+        self.kernel.objects.push(Object { name, kind, cause });
         self.objects.insert(thing, self.kernel.objects.len() - 1);
         self.kernel.objects.len() - 1
     }
