@@ -59,6 +59,11 @@ impl Cause {
         }
     }
 
+    /// What it is, whichever one it is.
+    pub fn words(&self) -> &'static str {
+        self.row().0
+    }
+
     /// The option that settles it, as it is given.
     pub fn option(&self) -> Option<String> {
         let option = self.row().1?;

@@ -2,7 +2,7 @@
 
 use super::token::{Round, Token};
 use crate::cause::Cause;
-use crate::kernel::{Access, Address, Kernel, ObjectKind, SIZES, Space, Sum, Varies};
+use crate::kernel::{Access, Address, Kernel, ObjectKind, Predicate, SIZES, Space, Sum, Test, Varies};
 
 /// What is known of two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +11,8 @@ pub enum Overlap {
     No,
     /// They do if a CTA has more threads than these, which nothing says.
     Threads(u32),
+    /// They do if threads behind the first warp do both, which a value decides that an option says: its number.
+    Guarded(usize),
     /// They may.
     Unknown,
     /// They do, for some threads and in some round of a loop if not in every one.
@@ -31,8 +33,22 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
                 None => Overlap::Unknown,
             }
         }
+        Overlap::Yes => match guard(kernel, one).or_else(|| guard(kernel, other)) {
+            Some(value) if overlap_in(kernel, one, round, other, Some(0)) != Overlap::Yes => Overlap::Guarded(value),
+            _ => Overlap::Yes,
+        },
         overlap => overlap,
     }
+}
+
+/// The value that decides which threads do an access, if an option says it.
+fn guard(kernel: &Kernel, token: &Token<'_>) -> Option<usize> {
+    token.conditions.iter().find_map(|condition| match kernel.predicates[condition.predicate] {
+        Predicate { test: Test::Within { value, .. }, varies, .. } if varies != Varies::No => {
+            kernel.unknowns[value].cause.as_ref().filter(|cause| cause.option().is_some()).map(|_| value)
+        }
+        _ => None,
+    })
 }
 
 /// Why it cannot be told whether two accesses overlap.

@@ -224,6 +224,7 @@ impl<'k> Search<'k> {
                 let why = || match *overlap {
                     _ if is_open => self.flow.cause(state, is_asked),
                     Overlap::Threads(threads) => Cause::Block(Some(threads)),
+                    Overlap::Guarded(value) => kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address),
                     _ => alias::cause(kernel, first, second),
                 };
                 let cause = (verdict == Verdict::NotChecked).then(why);
