@@ -2,6 +2,8 @@
 
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
+use crate::cause::Cause;
+
 /// What is known of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -9,7 +11,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many synchronizations there are: waits, fences, commits, arrivals, barriers.
     pub synchronizations: usize,
-    /// How many of them are not checked.
+    /// How many of them are undecided: something possible or not checked is about them, or nothing says of which barrier they are.
     pub unchecked: usize,
 }
 
@@ -33,6 +35,58 @@ pub struct Finding {
     /// Lines between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
     /// is made of them.
     pub path: Vec<u32>,
+    /// What is not known, where that is why it cannot be told.
+    pub cause: Option<Cause>,
+    /// The other pairs of accesses of which the same is said.
+    pub others: Vec<Pair>,
+}
+
+/// The lines of two accesses, and of what is between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// That of the second, or of what is wrong alone.
+    pub line: u32,
+    /// That of the first.
+    pub first: Option<u32>,
+    /// The synchronization that it is about: the last one in front of the second access. Where there is none, this is what is missing, and
+    /// the access stands for it.
+    pub synchronization: u32,
+}
+
+impl Pair {
+    /// What is wrong alone.
+    pub fn alone(line: u32) -> Self {
+        Self { line, first: None, synchronization: line }
+    }
+}
+
+impl Finding {
+    /// A finding of one line, of which nothing more is said.
+    pub fn new(kernel: &str, line: u32, verdict: Verdict, message: String) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            line,
+            first: None,
+            rule: None,
+            verdict,
+            message,
+            remedy: None,
+            path: Vec::new(),
+            cause: None,
+            others: Vec::new(),
+        }
+    }
+
+    /// The pair that it names.
+    pub fn pair(&self) -> Pair {
+        let synchronization = self.path.iter().rfind(|line| **line != self.line).copied().unwrap_or(self.line);
+        Pair { line: self.line, first: self.first, synchronization }
+    }
+
+    /// All pairs of which it is said.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+        [self.pair()].into_iter().chain(self.others.iter().copied())
+    }
 }
 
 /// What is known.

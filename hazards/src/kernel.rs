@@ -4,11 +4,15 @@
 //! Values that are not known are numbers: equal numbers are the same value of the same thread, as long as the block that computes
 //! it is not entered again.
 
+use std::sync::Arc;
+
 use ptx_isa::Scope;
 pub use ptx_memory_model::{
     asynchronous::{Group as Groups, TensorWait as Direction},
     ptx::TensorFence as Side,
 };
+
+use crate::cause::Cause;
 
 /// A kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,6 +90,8 @@ pub struct Predicate {
     pub varies: Varies,
     /// The block that computes it; nothing if it is the same in all of the kernel.
     pub block: Option<usize>,
+    /// Of which threads of a CTA it holds, in their order, where that depends on nothing but their numbers.
+    pub each: Option<Arc<[bool]>>,
 }
 
 /// What a predicate says.
@@ -132,8 +138,12 @@ pub struct Unknown {
     pub block: Option<usize>,
     /// The lowest and the highest that it can be, if that is known.
     pub range: Option<(i64, i64)>,
-    /// The same in CTAs of each of [`SIZES`], where nothing says how many threads there are, and it matters.
+    /// The same in the first threads of a CTA, as many as each of [`SIZES`], where it matters.
     pub by_threads: Vec<(i64, i64)>,
+    /// What each thread of a CTA has, in their order, where that depends on nothing but their numbers.
+    pub each: Option<Arc<[i64]>>,
+    /// Why it is not known; nothing if it is that of a thread.
+    pub cause: Option<Cause>,
 }
 
 /// The numbers of threads in a CTA that are told apart where nothing says how many there are.
@@ -176,6 +186,8 @@ pub struct Object {
     pub name: String,
     /// What it is.
     pub kind: ObjectKind,
+    /// Why it is not known which memory it is; nothing if it is known.
+    pub cause: Option<Cause>,
 }
 
 /// What an object is.

@@ -3,6 +3,7 @@
 //! [`read`] makes a [`Kernel`] of a function of a PTX module: a graph of what is asynchronous, what touches the same memory, and what
 //! orders the two, with symbolic addresses. [`check`](check()) walks it and gives [`Finding`]s.
 
+mod cause;
 mod check;
 mod finding;
 mod kernel;
@@ -12,8 +13,9 @@ mod read;
 mod witness;
 
 pub use self::{
+    cause::Cause,
     check::{check, is_asynchronous},
-    finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
+    finding::{Edit, Finding, Pair, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     litmus::litmus,
     options::Options,

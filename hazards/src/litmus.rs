@@ -229,7 +229,7 @@ impl<'k> Test<'k> {
             };
             let words = match object {
                 // Of a name of several words, the last one.
-                Some(Object { name, kind: ObjectKind::Variable }) => name.rsplit(' ').next().unwrap_or(name),
+                Some(Object { name, kind: ObjectKind::Variable, .. }) => name.rsplit(' ').next().unwrap_or(name),
                 _ => words,
             };
             let mut plain: String = words.chars().filter(|of| of.is_ascii_alphanumeric() || *of == '_').collect();

@@ -5,6 +5,7 @@
 //! that an asynchronous operation touches too.
 
 mod bases;
+mod causes;
 mod code;
 mod compute;
 mod events;

@@ -12,7 +12,7 @@ use ptx_isa::Module;
 
 pub use self::class::Class;
 use self::class::{WGMMA_REGISTERS, class};
-use crate::finding::{Finding, Rule, Verdict};
+use crate::finding::{Finding, Pair, Rule, Verdict};
 
 /// How long to look for witnesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,11 +184,12 @@ impl Search<'_> {
     /// The finding that an execution shows: the one of these two lines, or what a rule says of them.
     fn shown(&self, found: &Found) -> Option<usize> {
         let own = lines(found);
-        let pair = |finding: &Finding| {
-            let first = finding.first.unwrap_or(finding.line);
-            (first.min(finding.line), first.max(finding.line))
+        let is_own = |pair: Pair| {
+            let first = pair.first.unwrap_or(pair.line);
+            (first.min(pair.line), first.max(pair.line)) == own
         };
-        let exact = self.proposed.iter().position(|finding| pair(finding) == own);
+        let named = self.proposed.iter().position(|finding| is_own(finding.pair()));
+        let exact = named.or_else(|| self.proposed.iter().position(|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
         let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));

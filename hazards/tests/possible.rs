@@ -1,6 +1,6 @@
 //! What cannot be told is said, and what can be told is not left out.
 
-use ptx_hazards::{Options, Verdict, check, read, read_with};
+use ptx_hazards::{Cause, Finding, Options, Verdict, check, read, read_with};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -14,9 +14,19 @@ fn kernel(limit: &str, body: &str) -> Module {
     text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
+fn found(module: &Module, options: &Options, readings: Readings) -> Vec<Finding> {
+    read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings).collect()
+}
+
 fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Verdict, String)> {
-    let all = read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings);
-    all.map(|finding| (finding.verdict, finding.message)).collect()
+    found(module, options, readings).into_iter().map(|finding| (finding.verdict, finding.message)).collect()
+}
+
+/// What is not known of the only finding; nothing if it is certain.
+fn cause(module: &Module, options: &Options) -> Option<Cause> {
+    let found = found(module, options, Readings::DEFAULT);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().and_then(|finding| finding.cause)
 }
 
 /// A write at a swizzled address, and a copy of what is written.
@@ -101,4 +111,64 @@ fn a_scope_that_is_left_out_is_a_warning() {
     assert_eq!(r8("", Readings::STRICT), Some(Verdict::Wrong));
     assert_eq!(r8(".release.cta", Readings::DEFAULT), Some(Verdict::Wrong));
     assert_eq!(r8(".release.cluster", Readings::DEFAULT), None);
+}
+
+#[test]
+fn one_option_settles_one_finding() {
+    let module = kernel(
+        "",
+        "shl.b32 %at, %tid, 4;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\n\
+         st.shared.b32 [%at+8], %n;\nbar.sync 0;\n@!%first bra E;\n\
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\ncp.async.bulk.commit_group;\n\
+         cp.async.bulk.wait_group 0;\nE:",
+    );
+    let all = found(&module, &Options::default(), Readings::DEFAULT);
+    let [finding] = &all[..] else { panic!("{all:?}") };
+    let help = finding.cause.as_ref().and_then(Cause::help);
+    assert_eq!(
+        (&finding.cause, help.as_deref()),
+        (&Some(Cause::Block(Some(32))), Some("give --block THREADS, and it is settled"))
+    );
+    assert!(finding.message.contains("and 1 more pair of accesses, as on line "), "{}", finding.message);
+    assert_eq!(finding.pairs().count(), 2);
+    let block = Options { block: Some([32, 1, 1]), ..Options::default() };
+    assert_eq!(found(&module, &block, Readings::DEFAULT), []);
+}
+
+/// Threads copy, as many as a parameter says, and all read at an offset, before others know of the copies.
+fn guarded(offset: u32) -> Module {
+    kernel(
+        ".reqntid 256",
+        &format!(
+            "mov.u32 %sm, buf;\nshr.u32 %x, %tid, 3;\nand.b32 %x, %x, 7;\nxor.b32 %x, %x, %tid;\nshl.b32 %a, %x, 4;\n\
+             add.u32 %a, %a, %sm;\nsetp.lt.s32 %p, %tid, %n;\n@%p cp.async.cg.shared.global [%a], [%to], 16;\n\
+             cp.async.commit_group;\ncp.async.wait_group 0;\nand.b32 %r, %tid, 7;\nshl.b32 %r, %r, 4;\n\
+             add.u32 %r, %r, %sm;\nld.shared.b32 %v, [%r+{offset}];"
+        ),
+    )
+}
+
+#[test]
+fn a_parameter_says_which_threads_copy() {
+    let given = |n: i64| Options { parameters: [("n".into(), n)].into(), ..Options::default() };
+    assert_eq!(cause(&guarded(2048), &Options::default()), Some(Cause::Parameter("n".into())));
+    assert_eq!(found(&guarded(2048), &given(128), Readings::DEFAULT), []);
+    assert_eq!(cause(&guarded(2048), &given(256)), None);
+    // The first threads copy there, whatever the parameter is.
+    assert_eq!(cause(&guarded(0), &Options::default()), None);
+    assert_eq!(cause(&guarded(0), &given(128)), None);
+}
+
+#[test]
+fn what_skips_a_barrier_is_remembered_outside_of_loops() {
+    let of = |skipped: u32| {
+        let body = format!(
+            "mov.u32 %sm, buf;\nld.shared.b32 %v, [%sm];\nmov.u32 %r, {skipped};\nsetp.eq.s32 %p, %n, 3;\n@%p bra J;\n\
+             bar.sync 0;\nmov.u32 %r, 1;\nJ:\nsetp.eq.s32 %q, %r, 0;\n@%q bra E;\n\
+             cp.async.cg.shared.global [%sm], [%to], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\nE:"
+        );
+        found(&kernel(".reqntid 128", &body), &Options::default(), Readings::DEFAULT)
+    };
+    assert_eq!(of(0), []);
+    assert!(matches!(&of(2)[..], [Finding { verdict: Verdict::Wrong, .. }]), "{:?}", of(2));
 }

@@ -2,6 +2,7 @@
 //! where they are not beside it, the test is skipped.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     process::Command,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{Options, Verdict, check, read_with};
+use ptx_hazards::{Cause, Finding, Options, Verdict, check, read_with};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -39,7 +40,7 @@ const WRONG: [(&str, usize, Why); 33] = [
     ("kernels/ex77_before",                                         36, UNJUDGED),
     ("kernels/fa3_64",                                              27, RING),
     ("kernels/fmla_sp90",                                            5, UNJUDGED),
-    ("kernels/marlin",                                              33, UNJUDGED),
+    ("kernels/marlin",                                              18, UNJUDGED),
     ("kernels/tk_b200_l9",                                          10, RING),
     ("kernels/tk_ln",                                                2, UNJUDGED),
     ("reduced/cutlass3653_before",                                   1, True),
@@ -82,6 +83,28 @@ struct Counts {
     unchecked: usize,
 }
 
+/// A row of numbers for each file, if `UNSEEN_TABLE` asks for it: synchronizations, certain findings, what is possible, the pairs of
+/// accesses in that, undecided synchronizations, those of certain findings, and the pairs by cause.
+fn row(name: &str, text: &str) -> Result<(), Failed> {
+    let module: Module = text.parse()?;
+    let (mut pairs, mut of_wrong) = (0, 0);
+    let mut causes: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for kernel in read_with(&module, &Options::default()) {
+        let findings = check(&kernel, Readings::DEFAULT).findings;
+        let of = |verdict| findings.iter().filter(move |finding| finding.verdict == verdict);
+        let wrong = of(Verdict::Wrong).flat_map(Finding::pairs).map(|pair| pair.synchronization);
+        of_wrong += wrong.collect::<BTreeSet<_>>().len();
+        for finding in of(Verdict::NotChecked) {
+            pairs += finding.pairs().count();
+            let cause = finding.cause.as_ref().map_or("", Cause::words);
+            *causes.entry(cause).or_default() += finding.pairs().count();
+        }
+    }
+    let Counts { wrong, not_checked, synchronizations, unchecked } = counts(text, &Options::default())?;
+    eprintln!("{name}\t{synchronizations}\t{wrong}\t{not_checked}\t{pairs}\t{unchecked}\t{of_wrong}\t{causes:?}");
+    Ok(())
+}
+
 fn counts(text: &str, options: &Options) -> Result<Counts, Failed> {
     let module: Module = text.parse()?;
     let mut counts = Counts::default();
@@ -97,6 +120,9 @@ fn counts(text: &str, options: &Options) -> Result<Counts, Failed> {
 }
 
 fn is_as_expected(name: &str, text: &str, total: &Mutex<Counts>) -> Result<(), Failed> {
+    if std::env::var_os("UNSEEN_TABLE").is_some() {
+        row(name, text)?;
+    }
     let expected = WRONG.iter().find(|(own, ..)| *own == name);
     let found = counts(text, &Options::default())?;
     if name.starts_with("kernels/") {

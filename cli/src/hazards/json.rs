@@ -1,7 +1,7 @@
 //! Findings as one JSON array.
 
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::{Edit, Position, Witness};
+use ptx_hazards::{Cause, Edit, Position, Witness};
 use serde::Serialize;
 
 use super::placed::{Executed, Placed};
@@ -30,6 +30,10 @@ struct Found<'a> {
     /// The line of the first of two accesses, if it is in the same file.
     first: Option<u32>,
     help: Option<&'a str>,
+    /// What is not known, in words; nothing where all is.
+    unknown: Option<String>,
+    /// The option that says it, as `--block THREADS`; nothing if none does.
+    option: Option<String>,
     edits: Vec<Insertion<'a>>,
     /// The execution in which it goes wrong; nothing if none was found.
     execution: Option<Execution<'a>>,
@@ -77,6 +81,8 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         notes: &placed.notes,
         first: first.map(|first| first.line),
         help: placed.help.as_deref(),
+        unknown: placed.cause.as_ref().map(ToString::to_string),
+        option: placed.cause.as_ref().and_then(Cause::option),
         edits: placed.edits.iter().map(insertion).collect(),
         execution: match &placed.executed {
             Executed::Seen(witness) | Executed::Assumed(witness) => Some(execution(witness)),

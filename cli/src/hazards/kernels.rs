@@ -215,16 +215,8 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
 
 /// A kernel that is not read.
 fn not_checked(kernel: &str) -> Checked {
-    let finding = Finding {
-        kernel: kernel.to_owned(),
-        line: 0,
-        first: None,
-        rule: None,
-        verdict: Verdict::NotChecked,
-        message: format!("not checked: kernel '{kernel}', which has errors"),
-        remedy: None,
-        path: Vec::new(),
-    };
+    let message = format!("not checked: kernel '{kernel}', which has errors");
+    let finding = Finding::new(kernel, 0, Verdict::NotChecked, message);
     let report = Report { findings: vec![finding], ..Report::default() };
     Checked { name: kernel.to_owned(), report, witnesses: None, has_block: true, explained: vec![None] }
 }

@@ -8,7 +8,7 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
+use ptx_hazards::{Cause, Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
 use strum::IntoStaticStr;
 
 use super::kernels::{Checked, Module, Origin};
@@ -39,7 +39,9 @@ pub struct Placed {
     pub also: Option<String>,
     /// The execution in which it goes wrong, or how many were looked at.
     pub executed: Executed,
-    /// What would mend it.
+    /// What is not known, where that is why it is open.
+    pub cause: Option<Cause>,
+    /// What would mend it, or settle it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
     pub edits: Vec<Edit>,
@@ -193,14 +195,9 @@ fn of_witness(witness: &Witness) -> Finding {
         Class::Warning | Class::Plain => Verdict::Note,
     };
     Finding {
-        kernel: launch.kernel.clone(),
-        line: found.site.line,
         first: found.other.as_ref().map(|site| site.line),
-        rule: None,
-        verdict,
-        message: found.message.clone(),
         remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
-        path: Vec::new(),
+        ..Finding::new(&launch.kernel, found.site.line, verdict, found.message.clone())
     }
 }
 
@@ -220,6 +217,7 @@ pub fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         place: site.location.clone(),
         first: None,
         also: None,
+        cause: None,
         help: Some(
             "declare it: asm volatile(… : … : … : \"memory\") in CUDA, no `nomem`, `readonly` or `pure` in Rust".into(),
         ),
@@ -227,6 +225,11 @@ pub fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         explained: None,
         is_ptx: false,
     }
+}
+
+/// Which option settles it.
+fn settled(finding: &Finding) -> Option<String> {
+    finding.cause.as_ref().and_then(Cause::help)
 }
 
 fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
@@ -248,7 +251,8 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         place: (finding.line > 0).then(|| in_input(finding.line)),
         first: finding.first.map(in_input),
         also: source(finding.line).map(|source| format!("in the source: {source}")),
-        help: remedy.map(|remedy| remedy.help.clone()),
+        cause: finding.cause.clone(),
+        help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
         edits: remedy.map(|remedy| remedy.edits.clone()).unwrap_or_default(),
         explained: None,
         is_ptx: true,
@@ -292,7 +296,8 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         place: at,
         first: finding.first.and_then(place),
         also: None,
-        help,
+        cause: finding.cause.clone(),
+        help: help.or_else(|| settled(finding)),
         edits: Vec::new(),
         explained: None,
         is_ptx: false,

@@ -1,7 +1,8 @@
 //! Whether two accesses touch the same memory.
 
 use super::token::{Round, Token};
-use crate::kernel::{Access, Address, Kernel, ObjectKind, SIZES, Space, Sum, Varies};
+use crate::cause::Cause;
+use crate::kernel::{Access, Address, Kernel, ObjectKind, Predicate, SIZES, Space, Sum, Test, Varies};
 
 /// What is known of two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +11,8 @@ pub enum Overlap {
     No,
     /// They do if a CTA has more threads than these, which nothing says.
     Threads(u32),
+    /// They do if threads behind the first warp do both, which a value decides that an option says: its number.
+    Guarded(usize),
     /// They may.
     Unknown,
     /// They do, for some threads and in some round of a loop if not in every one.
@@ -30,8 +33,39 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
                 None => Overlap::Unknown,
             }
         }
+        Overlap::Yes => match guard(kernel, one).or_else(|| guard(kernel, other)) {
+            Some(value) if overlap_in(kernel, one, round, other, Some(0)) != Overlap::Yes => Overlap::Guarded(value),
+            _ => Overlap::Yes,
+        },
         overlap => overlap,
     }
+}
+
+/// The value that decides which threads do an access, if an option says it.
+fn guard(kernel: &Kernel, token: &Token<'_>) -> Option<usize> {
+    token.conditions.iter().find_map(|condition| match kernel.predicates[condition.predicate] {
+        Predicate { test: Test::Within { value, .. }, varies, .. } if varies != Varies::No => {
+            kernel.unknowns[value].cause.as_ref().filter(|cause| cause.option().is_some()).map(|_| value)
+        }
+        _ => None,
+    })
+}
+
+/// Why it cannot be told whether two accesses overlap.
+pub fn cause(kernel: &Kernel, one: &Token<'_>, other: &Token<'_>) -> Cause {
+    let [a, b] = [one, other].map(|token| &token.access.address);
+    if a.object != b.object {
+        let unknown = |address: &Address| kernel.objects[address.object].cause.clone();
+        return unknown(a).or_else(|| unknown(b)).unwrap_or(Cause::Address);
+    }
+    let difference = a.offset.plus(&b.offset, -1);
+    let without_range = |value: &usize| kernel.unknowns[*value].range.is_none();
+    let values = difference.terms.iter().map(|(value, _)| *value);
+    let open = values
+        .clone()
+        .find(without_range)
+        .or_else(|| values.into_iter().find(|value| kernel.unknowns[*value].cause.is_some()));
+    open.map_or(Cause::Index, |value| kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address))
 }
 
 /// The same, in a CTA that has one of the sizes that are told apart.

@@ -9,7 +9,8 @@ use super::{
     message,
 };
 use crate::{
-    finding::{Finding, Remedy, Rule, Verdict},
+    cause::Cause,
+    finding::{Finding, Pair, Remedy, Rule, Verdict},
     kernel::{Address, Barrier, BarrierId, Condition, Event, EventKind, Kernel, ObjectKind, Operation, Space},
 };
 
@@ -206,13 +207,14 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -
     let is_wrong = verdict == Verdict::Wrong;
     let message = match is_wrong {
         true => format!("{said}{}", message::others(lines.len() - 1)),
-        false => format!("not checked: on some paths {said}"),
+        false => Cause::Path.possible(&format!("on some paths {said}")),
     };
     let side = if lack == Lack::There { "behind" } else { "in front of" };
     let help = format!(
         "let all threads of the cluster meet {side} line {line}, by barrier.cluster.arrive and barrier.cluster.wait"
     );
     let remedy = is_wrong.then_some(Remedy { help, edits: Vec::new() });
-    let kernel = kernel.name.clone();
-    Finding { kernel, line, first: None, rule: Some(Rule::R15), verdict, message, remedy, path: Vec::new() }
+    let cause = (!is_wrong).then_some(Cause::Path);
+    let others = lines.into_iter().skip(1).map(Pair::alone).collect();
+    Finding { rule: Some(Rule::R15), remedy, cause, others, ..Finding::new(&kernel.name, line, verdict, message) }
 }

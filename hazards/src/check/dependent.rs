@@ -11,7 +11,8 @@ use super::{
     message,
 };
 use crate::{
-    finding::{Finding, Remedy, Rule, Verdict},
+    cause::Cause,
+    finding::{Finding, Pair, Remedy, Rule, Verdict},
     kernel::{Access, Event, EventKind, Kernel, ObjectKind, Space},
 };
 
@@ -99,23 +100,19 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Find
             "no griddepcontrol.wait is known to come before {what}, and an earlier grid may access the same global memory{}",
             message::others(lines.len() - 1)
         ),
-        Why::Memory => format!(
-            "not checked: it cannot be told whether an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
-        ),
-        Why::Launch => format!(
-            "not checked: a path without griddepcontrol.wait leads to {what}, and it cannot be told whether an earlier grid may run then"
-        ),
+        Why::Memory => Cause::Grids.possible(&format!(
+            "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
+        )),
+        Why::Launch => Cause::Grids
+            .possible(&format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
     };
     let is_wrong = why == Why::Certain;
     let help = format!("insert griddepcontrol.wait in front of line {line}");
     Finding {
-        kernel: kernel.name.clone(),
-        line,
-        first: None,
         rule: Some(Rule::R14),
-        verdict: if is_wrong { Verdict::Wrong } else { Verdict::NotChecked },
-        message,
         remedy: is_wrong.then_some(Remedy { help, edits: Vec::new() }),
-        path: Vec::new(),
+        cause: (!is_wrong).then_some(Cause::Grids),
+        others: lines.into_iter().skip(1).map(Pair::alone).collect(),
+        ..Finding::new(&kernel.name, line, if is_wrong { Verdict::Wrong } else { Verdict::NotChecked }, message)
     }
 }

@@ -8,6 +8,7 @@ use super::{
     graph::{EventGraph, Point},
 };
 use crate::{
+    cause::Cause,
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
     kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, ProxyFence, Space},
 };
@@ -44,12 +45,12 @@ pub fn synchronizations(kernel: &Kernel) -> usize {
 /// A kernel of which the check would take too long.
 pub fn too_large(kernel: &Kernel) -> Finding {
     let message = "the kernel has more accesses or barriers than the check can follow".into();
-    finding(kernel, kernel.line, None, Verdict::NotChecked, message)
+    let finding = finding(kernel, kernel.line, None, Verdict::NotChecked, message);
+    Finding { cause: Some(Cause::Size), ..finding }
 }
 
 fn finding(kernel: &Kernel, line: u32, rule: Option<Rule>, verdict: Verdict, message: String) -> Finding {
-    let kernel = kernel.name.clone();
-    Finding { kernel, line, first: None, rule, verdict, message, remedy: None, path: Vec::new() }
+    Finding { rule, ..Finding::new(&kernel.name, line, verdict, message) }
 }
 
 /// The findings that do not depend on what is in flight.
@@ -60,11 +61,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     let mut not_checked: Vec<_> = kernel.unread.clone();
     not_checked.sort_unstable();
     not_checked.dedup();
-    findings.extend(
-        not_checked
-            .into_iter()
-            .map(|(line, why)| finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"))),
-    );
+    findings.extend(not_checked.into_iter().map(|(line, why)| {
+        let finding = finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"));
+        Finding { cause: Some(Cause::Code), ..finding }
+    }));
     let points: Vec<Point> = graph
         .order
         .iter()
@@ -200,10 +200,11 @@ fn from(
     None
 }
 
-/// How many synchronizations are not checked.
+/// How many synchronizations are undecided.
 pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
     let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).line);
-    let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked).map(|finding| finding.line);
+    let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked);
+    let found = found.flat_map(Finding::pairs).map(|pair| pair.synchronization);
     let mut lines: Vec<_> = unknown.chain(found).collect();
     lines.sort_unstable();
     lines.dedup();

@@ -1,7 +1,10 @@
 //! What was found, before it is said.
 
 use super::{need::Lack, token::Token};
-use crate::finding::{Rule, Verdict};
+use crate::{
+    cause::Cause,
+    finding::{Rule, Verdict},
+};
 
 /// Which finding it is. Of several second accesses that lack the same of the first, one is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +19,6 @@ pub struct Key {
 pub struct Found<'k> {
     pub verdict: Verdict,
     pub second: Token<'k>,
-    /// If it is not known how many threads a CTA has: with more than so many, it is wrong.
-    pub threads: Option<u32>,
+    /// What is not known, if it cannot be told.
+    pub cause: Option<Cause>,
 }

@@ -1,14 +1,19 @@
 //! Findings in words.
 
+use std::collections::BTreeSet;
+
 use super::{
     found::Found,
     need::Lack,
     token::{Token, TokenKind},
 };
 use crate::{
-    finding::Verdict,
+    finding::{Finding, Pair},
     kernel::{Operation, Proxy, Space},
 };
+
+/// So many lines are named of what is said of many.
+const NAMED: usize = 3;
 
 /// What an access is, as the subject or the object of a sentence.
 fn name(token: &Token<'_>) -> &'static str {
@@ -74,12 +79,21 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
             "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"
         ),
     };
-    match found {
-        Found { verdict: Verdict::NotChecked, threads: Some(threads), .. } => {
-            format!("not checked: if a CTA has more than {threads} threads, which the kernel does not say, {said}")
-        }
-        Found { verdict: Verdict::NotChecked, .. } => format!("not checked: it cannot be told whether {said}"),
-        _ => said,
+    match &found.cause {
+        Some(cause) => cause.possible(&said),
+        None => said,
+    }
+}
+
+/// How many more pairs of accesses are open for the same cause, and on which lines some are, as the end of its sentence.
+pub fn pairs(finding: &Finding, others: &[Pair]) -> String {
+    let is_new = |line: &u32| *line != finding.line && Some(*line) != finding.first;
+    let lines: BTreeSet<u32> = others.iter().flat_map(|pair| [pair.first, Some(pair.line)]).flatten().collect();
+    let some: Vec<_> = lines.into_iter().filter(is_new).take(NAMED).map(|line| format!(" on line {line}")).collect();
+    let s = if others.len() == 1 { "" } else { "s" };
+    match others.len() {
+        0 => String::new(),
+        count => format!("; and {count} more pair{s} of accesses, as{}", some.join(" or")),
     }
 }
 

@@ -3,10 +3,11 @@
 use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
 
 use super::{
-    flow::{Flow, State},
+    flow::{Flow, Progress, State},
     token::{Token, TokenKind},
 };
 use crate::{
+    cause::Cause,
     finding::Rule,
     kernel::{Condition, Operation, Proxy, Space, Sum, Test, Varies},
 };
@@ -101,6 +102,16 @@ impl Flow<'_> {
         let of_warp = now.warp && !now.shared && second.operation().is_none_or(|of| *of == Operation::Copy);
         let may_know = self.role.is_some() && knows_partly || of_warp;
         now.doubt || now.maybe || lack == Lack::Sharing && may_know
+    }
+
+    /// What it is that keeps open how far the first access is.
+    pub fn cause(&self, state: &State, is_asked: bool) -> Cause {
+        match state.progress {
+            Progress { doubt: true, .. } => Cause::Arrival,
+            Progress { maybe: true, .. } => Cause::Rounds,
+            _ if is_asked => Cause::Arrival,
+            _ => Cause::Threads,
+        }
     }
 
     /// Whether a lack is an error in the strict profile alone: the proxy fence between a read and a copy that overwrites what was read. The

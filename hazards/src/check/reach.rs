@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::graph::{EventGraph, Point};
 use crate::{
+    cause::Cause,
     finding::{Finding, Remedy, Rule, Verdict},
     kernel::{Barrier, BarrierId, Condition, EventKind, Kernel, Test, UnknownKind, Varies},
 };
@@ -68,7 +69,7 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
     match elsewhere(graph, point, condition, barrier) {
         Elsewhere::Ends => Some((
             Verdict::NotChecked,
-            "not checked: the barrier is for all threads of the CTA, and those that have ended may count or not".into(),
+            Cause::Ended.possible("all threads come to the barrier, which is for all of the CTA"),
         )),
         Elsewhere::Barrier if is_within_warp => Some((
             Verdict::Wrong,
@@ -191,7 +192,11 @@ fn is_unsure(barrier: &Barrier) -> bool {
 fn finding(kernel: &Kernel, line: u32, verdict: Verdict, message: String) -> Finding {
     let help =
         format!("let all threads come to the barrier on line {line}, or say with it how many do, in whole warps");
-    let remedy = (verdict == Verdict::Wrong).then_some(Remedy { help, edits: Vec::new() });
-    let kernel = kernel.name.clone();
-    Finding { kernel, line, first: None, rule: Some(Rule::R16), verdict, message, remedy, path: Vec::new() }
+    let is_wrong = verdict == Verdict::Wrong;
+    Finding {
+        rule: Some(Rule::R16),
+        remedy: is_wrong.then_some(Remedy { help, edits: Vec::new() }),
+        cause: (!is_wrong).then_some(Cause::Ended),
+        ..Finding::new(&kernel.name, line, verdict, message)
+    }
 }

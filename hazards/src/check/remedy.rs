@@ -14,37 +14,60 @@ use super::{
     token::{Token, TokenKind},
 };
 use crate::{
+    cause::Cause,
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Event, EventKind, Operation, Proxy, Space},
+    kernel::{Address, Event, EventKind, Operation, Proxy, Space},
 };
 
 const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";
 
-/// One finding of each missing thing: that of the earliest access which lacks it, and how many more do.
+/// One finding of each missing thing: that of the earliest access which lacks it, with the others. What cannot be told is one for each
+/// synchronization that is open for the same cause, or for each option that settles it.
 pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut missing: FxHashMap<_, (Finding, BTreeSet<Option<u32>>)> = FxHashMap::default();
+    let mut groups: FxHashMap<_, Vec<Finding>> = FxHashMap::default();
     for (key, found) in found {
         let finding = finding(flow, key, found);
-        let Some(remedy) = finding.remedy.clone() else {
-            findings.push(finding);
-            continue;
+        let same = match (finding.remedy.clone(), &finding.cause) {
+            // What is not inserted is missing in front of the access: a wait for one barrier, or for all threads.
+            (Some(remedy), _) => {
+                let place = remedy.edits.is_empty().then(|| (finding.line, flow.tokens[key.first].barrier()));
+                Same::Remedy(remedy, place)
+            }
+            (None, Some(cause)) if cause.option().is_some() => Same::Option(cause.option()),
+            (None, cause) => Same::Open(cause.clone(), finding.pair().synchronization),
         };
-        // What is not inserted is missing in front of the access: a wait for one barrier, or for all threads.
-        let place = remedy.edits.is_empty().then(|| (finding.line, flow.tokens[key.first].barrier()));
-        let (first, all) = missing
-            .entry((key.rule, key.lack, finding.verdict, remedy, place))
-            .or_insert_with(|| (finding.clone(), BTreeSet::new()));
-        all.insert(finding.first);
-        if (finding.line, finding.first) < (first.line, first.first) {
-            *first = finding;
-        }
+        groups.entry((key.rule, key.lack, finding.verdict, same)).or_default().push(finding);
     }
-    findings.extend(missing.into_values().map(|(first, all)| {
-        let others = message::others(all.len() - 1);
-        Finding { message: first.message + &others, ..first }
-    }));
-    findings
+    groups.into_iter().filter_map(|((.., same), all)| together(&same, all)).collect()
+}
+
+/// What findings have alike that are one.
+#[derive(PartialEq, Eq, Hash)]
+enum Same<'k> {
+    /// What mends them, and where it is.
+    Remedy(Remedy, Option<(u32, Option<&'k Address>)>),
+    /// The option that settles them.
+    Option(Option<String>),
+    /// What is not known, and of which synchronization.
+    Open(Option<Cause>, u32),
+}
+
+fn together(same: &Same<'_>, mut all: Vec<Finding>) -> Option<Finding> {
+    // Of several sizes of a CTA, the least comes first.
+    all.sort_by(|a, b| (&a.cause, a.line, a.first).cmp(&(&b.cause, b.line, b.first)));
+    let mut all = all.into_iter();
+    let first = all.next()?;
+    let own = (first.line, first.first);
+    let pairs: BTreeSet<_> = all.map(|finding| finding.pair()).filter(|pair| (pair.line, pair.first) != own).collect();
+    let others: Vec<_> = pairs.into_iter().collect();
+    let more = match same {
+        Same::Remedy(..) => {
+            let lines: BTreeSet<_> = others.iter().map(|pair| pair.first).filter(|line| *line != first.first).collect();
+            message::others(lines.len())
+        }
+        Same::Option(_) | Same::Open(..) => message::pairs(&first, &others),
+    };
+    Some(Finding { message: first.message.clone() + &more, others, ..first })
 }
 
 /// A finding, with its remedy and what stands between the accesses.
@@ -52,14 +75,17 @@ fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     let first = &flow.tokens[key.first];
     let ended = found.second.point.1 == usize::MAX;
     Finding {
-        kernel: flow.graph.kernel.name.clone(),
-        line: if ended { first.line } else { found.second.line },
         first: (!ended || key.rule == Rule::R7).then_some(first.line),
         rule: Some(key.rule),
-        verdict: found.verdict,
-        message: message::message(first, key.lack, found),
         remedy: if found.verdict != Verdict::NotChecked { remedy(flow, first, key.lack, found) } else { None },
         path: path(flow, first, found),
+        cause: found.cause.clone(),
+        ..Finding::new(
+            &flow.graph.kernel.name,
+            if ended { first.line } else { found.second.line },
+            found.verdict,
+            message::message(first, key.lack, found),
+        )
     }
 }
 

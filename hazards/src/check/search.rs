@@ -16,6 +16,7 @@ use super::{
     token::{Round, Token, TokenKind},
 };
 use crate::{
+    cause::Cause,
     finding::{Rule, Verdict},
     kernel::{Operation, Space},
 };
@@ -218,13 +219,16 @@ impl<'k> Search<'k> {
                 false => Verdict::NotChecked,
             };
             let key = Key { first: number, rule, lack };
-            let threads = match overlap {
-                Overlap::Threads(threads) => Some(*threads),
-                _ => None,
-            };
             let is_less = |old: &Found<'_>| rank(old.verdict, &old.second) <= rank(verdict, second);
             if !self.found.get(&key).is_some_and(is_less) {
-                self.found.insert(key, Found { verdict, second: second.clone(), threads });
+                let why = || match *overlap {
+                    _ if is_open => self.flow.cause(state, is_asked),
+                    Overlap::Threads(threads) => Cause::Block(Some(threads)),
+                    Overlap::Guarded(value) => kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address),
+                    _ => alias::cause(kernel, first, second),
+                };
+                let cause = (verdict == Verdict::NotChecked).then(why);
+                self.found.insert(key, Found { verdict, second: second.clone(), cause });
             }
         }
     }
@@ -253,7 +257,7 @@ impl<'k> Search<'k> {
             for &first in &class.numbers {
                 let key = Key { first, rule, lack: Lack::Wait };
                 let second = Token { point: (block, usize::MAX), ..self.flow.tokens[first].clone() };
-                self.found.entry(key).or_insert(Found { verdict, second, threads: None });
+                self.found.entry(key).or_insert(Found { verdict, second, cause: None });
             }
         }
         Ok(())

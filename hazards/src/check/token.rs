@@ -92,7 +92,8 @@ impl<'k> Token<'k> {
         conditions: Vec<Condition>,
     ) -> Self {
         let narrowed = access.address.offset.terms.iter().filter_map(|(value, _)| {
-            let bounds = graph.bounds(*value, &conditions);
+            let (bounds, own) = (graph.bounds(*value, &conditions), graph.range_of_threads(*value, &conditions));
+            let bounds = own.map_or(bounds, |(low, high)| (bounds.0.max(low), bounds.1.min(high)));
             let is_bounded = i64::MIN < bounds.0 && bounds.0 <= bounds.1 && bounds.1 < i64::MAX;
             (is_bounded && graph.kernel.unknowns[*value].range != Some(bounds)).then_some((*value, bounds))
         });

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     bases::{AddressParts, Base, Bases},
+    causes,
     code::{self, is_shared},
     graph::Graph,
     registers::{Registers, Run, is_matrix},
@@ -18,6 +19,7 @@ use super::{
     waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
+use crate::cause::Cause;
 use crate::kernel::{
     Access, Address, Barrier, BarrierId, Block, Condition, Edge, Event, EventKind, Kernel, Meeting, Object, ObjectKind,
     Predicate, Proxy, Semantics, Space, Sum, Test, Unknown, UnknownKind,
@@ -136,7 +138,15 @@ impl<'w> Maker<'w> {
             Valued::Atom(atom) if range.is_some() => self.threads.by_threads(terms, atom),
             _ => Vec::new(),
         };
-        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range, by_threads });
+        let each = match valued {
+            Valued::Atom(atom) if range.is_some() => self.threads.each(terms, atom),
+            _ => None,
+        };
+        let cause = match valued {
+            Valued::Atom(atom) => causes::of_atom(self.code, terms, atom),
+            Valued::Sum(value) => causes::of_value(self.code, terms, value),
+        };
+        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range, by_threads, each, cause });
         self.values.insert(valued, self.kernel.unknowns.len() - 1);
         self.kernel.unknowns.len() - 1
     }
@@ -179,8 +189,9 @@ impl<'w> Maker<'w> {
         for next in needed {
             let (says, block) = &terms.predicates[next as usize];
             let test = self.test(says);
-            let varies = terms.literal_varies(Literal { predicate: next, holds: true });
-            self.kernel.predicates.push(Predicate { test, varies, block: *block });
+            let literal = Literal { predicate: next, holds: true };
+            let (varies, each) = (terms.literal_varies(literal), self.threads.holds(terms, literal));
+            self.kernel.predicates.push(Predicate { test, varies, block: *block, each });
             self.predicates.insert(next, self.kernel.predicates.len() - 1);
         }
         self.predicates.get(&predicate).copied().unwrap_or_default()
@@ -227,7 +238,13 @@ impl<'w> Maker<'w> {
             Thing::Base(_) | Thing::Tensor(_) | Thing::Registers => ObjectKind::Variable,
             Thing::Unknown(..) | Thing::Described => ObjectKind::Unknown,
         };
-        self.kernel.objects.push(Object { name, kind });
+        let cause = match &thing {
+            Thing::Unknown(_, Some(atom)) => causes::of_atom(self.code, self.terms(), *atom).or(Some(Cause::Address)),
+            Thing::Unknown(_, None) => Some(Cause::Address),
+            Thing::Described => Some(Cause::Descriptor),
+            Thing::Base(_) | Thing::Tensor(_) | Thing::Registers => None,
+        };
+        self.kernel.objects.push(Object { name, kind, cause });
         self.objects.insert(thing, self.kernel.objects.len() - 1);
         self.kernel.objects.len() - 1
     }
@@ -518,7 +535,14 @@ impl<'w> Maker<'w> {
                 Valued::Atom(atom) => Sum::of(atom),
                 Valued::Sum(number) => terms.sum(number).clone(),
             };
-            let Some(to) = self.kernel.unknowns[value].block else { continue };
+            // What is met outside of loops is computed once, and so in no block that is entered again.
+            let met = |(atom, _): &(Atom, i64)| match terms.what(*atom) {
+                What::Phi(block, _) => Some(*block),
+                _ => None,
+            };
+            let Some(to) = self.kernel.unknowns[value].block.or_else(|| sum.terms.iter().find_map(met)) else {
+                continue;
+            };
             let origins = self.walked.origins.get(&to).map_or(&[][..], |origins| origins);
             for (index, &origin) in origins.iter().enumerate() {
                 let Some(came) = self.came(&sum, to, index) else { continue };

@@ -1,10 +1,10 @@
 //! What each thread of a CTA has of a value that depends on nothing but its number.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::SIZES;
+use crate::kernel::{SIZES, Varies};
 
 use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
 
@@ -15,7 +15,7 @@ const DEPTH: usize = 64;
 const NUMBERS: usize = 4_000_000;
 
 /// The values of the threads, in the order of their numbers.
-type Each = Rc<[i64]>;
+type Each = Arc<[i64]>;
 
 /// What is known of each thread.
 pub struct Threads {
@@ -42,13 +42,24 @@ impl Threads {
         Some((*each.iter().min()?, *each.iter().max()?))
     }
 
-    /// The same in CTAs of each of [`SIZES`], where nothing says how many there are, and it makes a difference.
+    /// The same for the first threads, as many as each of [`SIZES`] has, where it makes a difference.
     pub fn by_threads(&mut self, terms: &Terms, atom: Atom) -> Vec<(i64, i64)> {
-        let Some(each) = self.atom(terms, atom, DEPTH).filter(|_| self.is_open) else { return Vec::new() };
+        let Some(each) = self.atom(terms, atom, DEPTH) else { return Vec::new() };
         let of = |count: usize| Some((*each[..count].iter().min()?, *each[..count].iter().max()?));
         let all: Vec<_> =
             SIZES.iter().map(|count| *count as usize).take_while(|count| *count <= each.len()).filter_map(of).collect();
         if all.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { all }
+    }
+
+    /// What each thread has, where it is known how many there are.
+    pub fn each(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
+        if self.is_open { None } else { self.atom(terms, atom, DEPTH) }
+    }
+
+    /// Of which threads a literal holds, where it is known how many there are.
+    pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[bool]>> {
+        let is_known = !self.is_open && self.count > 0 && terms.literal_varies(literal) != Varies::No;
+        self.literal(terms, literal, DEPTH).filter(|_| is_known).map(Arc::from)
     }
 
     fn atom(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Each> {

@@ -7,6 +7,7 @@ use ptx_isa::{
 use rustc_hash::FxHashMap;
 
 use super::{
+    causes,
     code::{self, is_shared},
     compute::{Source, compute},
     graph::Graph,
@@ -565,8 +566,8 @@ impl Walker<'_> {
             }
             Action::Parameter { symbol, offset, ty } => {
                 let bytes = &u64::from(ty.bits()).div_ceil(8);
-                let name = self.code.symbols.get(*symbol).map(|symbol| &symbol.variable.name);
-                let given = name.filter(|_| *offset == 0).and_then(|name| self.options.parameters.get(name));
+                let name = causes::parameter(self.code, *symbol, *offset);
+                let given = name.and_then(|name| self.options.parameters.get(&name));
                 let param = |(index, _): (usize, &Option<usize>)| {
                     if let Some(number) = given.filter(|_| index == 0) {
                         return Content::Value(self.terms.constant(*number));

@@ -44,14 +44,10 @@ impl Missing {
                 let beside = if self.position == Position::Before { line } else { at };
                 let edit = Edit { line: beside, position: self.position, instruction: self.instruction.into() };
                 found.push(Finding {
-                    kernel: "k".into(),
-                    line,
                     first,
                     rule: Some(Rule::R1),
-                    verdict: Verdict::Wrong,
-                    message: format!("{} is not seen", self.first),
                     remedy: Some(Remedy { help: String::new(), edits: vec![edit] }),
-                    path: Vec::new(),
+                    ..Finding::new("k", line, Verdict::Wrong, format!("{} is not seen", self.first))
                 });
             }
         }

@@ -1,0 +1,56 @@
+//! Why values are not known.
+
+use ptx_isa::flat::Flat;
+
+use super::terms::{Atom, Content, Terms, Value, What};
+use crate::cause::Cause;
+
+/// How deep expressions are looked at.
+const DEPTH: usize = 12;
+
+/// Why an atom is not known; nothing if it is the number of a thread, or of a CTA.
+pub fn of_atom(code: &Flat, terms: &Terms, atom: Atom) -> Option<Cause> {
+    Finder { code, terms }.atom(atom, DEPTH)
+}
+
+/// The same of a value.
+pub fn of_value(code: &Flat, terms: &Terms, value: Value) -> Option<Cause> {
+    Finder { code, terms }.value(value, DEPTH)
+}
+
+/// The name of a parameter, or of the part of it at an offset, as options have it.
+pub fn parameter(code: &Flat, symbol: usize, offset: i64) -> Option<String> {
+    let name = &code.symbols.get(symbol)?.variable.name;
+    Some(if offset == 0 { name.clone() } else { format!("{name}+{offset}") })
+}
+
+struct Finder<'t> {
+    code: &'t Flat,
+    terms: &'t Terms,
+}
+
+impl Finder<'_> {
+    fn atom(&self, atom: Atom, depth: usize) -> Option<Cause> {
+        let depth = depth.checked_sub(1)?;
+        match self.terms.what(atom) {
+            What::Param(symbol, offset, _) => parameter(self.code, *symbol, *offset).map(Cause::Parameter),
+            What::Special(name) if name.starts_with("ntid") => Some(Cause::Block(None)),
+            What::Special(name) if name.starts_with("nctaid") => Some(Cause::Grid),
+            What::Result(_, _, Some(_)) => Some(Cause::Loaded),
+            What::Phi(..) => Some(Cause::Index),
+            What::Result(..) | What::Unset(_) => Some(Cause::Address),
+            What::Field(value, ..) | What::Shuffle(value) => self.value(*value, depth),
+            What::Select(_, a, b) => self.value(*a, depth).or_else(|| self.value(*b, depth)),
+            What::Computed(_, values) => values.iter().find_map(|value| self.value(*value, depth)),
+            What::Chosen(_, contents) => contents.iter().find_map(|content| match content {
+                Content::Value(value) => self.value(*value, depth),
+                Content::Unset | Content::Literal(_) => None,
+            }),
+            What::Symbol(_) | What::Allocation(_) | What::Special(_) | What::Remote(_) => None,
+        }
+    }
+
+    fn value(&self, value: Value, depth: usize) -> Option<Cause> {
+        self.terms.sum(value).terms.iter().find_map(|(atom, _)| self.atom(*atom, depth))
+    }
+}
