@@ -83,6 +83,12 @@ impl Ptx {
 
 /// How a kernel is compiled.
 pub struct Compile<'a> {
+    /// What it is written in; else the ending of its name says so.
+    pub language: Option<Language>,
+    /// One module of several.
+    pub module: Option<String>,
+    /// Whether it is neither optimized nor lowered, but for LLVM's own PTX.
+    pub is_unoptimized: bool,
     /// What the lowering is asked for.
     pub options: String,
     pub target: &'a TargetArgs,
@@ -96,7 +102,7 @@ pub fn ptx(how: &Compile<'_>, path: &Path, input: Input) -> Result<Ptx, Failure>
     let text = |bytes: Vec<u8>, name: &str| {
         String::from_utf8(bytes).map_err(|_| (Diagnostic::new(format!("'{name}' is no text")).into(), None))
     };
-    let (input, language) = match kind(path) {
+    let (input, language) = match how.language.map(KernelKind::Ir).or(kind(path)) {
         Some(KernelKind::Ptx) | None => return Ok(Ptx { text: text(input.bytes().to_vec(), &name)?, name }),
         Some(KernelKind::Ir(language)) => (input, language),
         Some(KernelKind::Source) => (compiled(how, path).map_err(|errors| (errors, None))?, Language::Llvm),
@@ -106,10 +112,15 @@ pub fn ptx(how: &Compile<'_>, path: &Path, input: Input) -> Result<Ptx, Failure>
     job.emit = Emit::Ptx;
     job.options.clone_from(&how.options);
     job.comments = true;
-    let lowered = isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")));
-    let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
+    job.module.clone_from(&how.module);
+    let lowered = match how.is_unoptimized {
+        true => isolated::unoptimized(&job).map(|all| all.into_iter().map(|one| one.ptx.into_bytes()).collect()),
+        false => isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")))
+            .map(|all| all.into_iter().map(|one| one.bytes).collect()),
+    };
+    let lowered: Vec<Vec<u8>> = lowered.map_err(|errors| (errors, Some(job.input)))?;
     match &lowered[..] {
-        [one] => Ok(Ptx { text: text(one.bytes.clone(), &name)?, name: format!("the PTX of {name}") }),
+        [one] => Ok(Ptx { text: text(one.clone(), &name)?, name: format!("the PTX of {name}") }),
         all => {
             let message = format!("'{name}' has {} modules, and one is expected", all.len());
             Err((Diagnostic::new(message).into(), None))

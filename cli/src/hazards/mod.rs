@@ -4,6 +4,7 @@ mod baseline;
 mod json;
 mod kernels;
 mod placed;
+mod repeat;
 mod sarif;
 mod summary;
 mod text;
@@ -37,7 +38,7 @@ pub fn run(args: &CheckArgs) -> ExitCode {
         let Some(input) = input else { continue };
         for module in &modules {
             summary.add(&module.kernels);
-            let mut placed = Placed::all(&input, module);
+            let mut placed = Placed::all(&input, module, &|witness| repeat::command(args, path, module, witness));
             hidden += known.as_mut().map_or(0, |known| known.remove(&mut placed));
             summary.count(&placed);
             if format == CheckFormat::Text {

@@ -31,6 +31,8 @@ pub struct Placed {
     pub also: Option<String>,
     /// The execution in which it goes wrong, or how many were looked at.
     pub executed: Executed,
+    /// The command that repeats the execution.
+    pub repeat: Option<String>,
     /// What would mend it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
@@ -84,13 +86,21 @@ impl Executed {
         if kernel.has_block { Self::Seen(witness) } else { Self::Assumed(witness) }
     }
 
+    /// The execution that was seen.
+    pub fn witness(&self) -> Option<&Witness> {
+        match self {
+            Self::Seen(witness) | Self::Assumed(witness) => Some(witness),
+            Self::No | Self::Unseen(_) => None,
+        }
+    }
+
     /// In words, with the lines of the PTX if its reader has it.
     pub fn notes(&self, has_ptx: bool) -> Vec<String> {
         match self {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) | Self::Assumed(witness) => {
-                let Witness { launch, seed, found, .. } = &**witness;
+                let found = &witness.found;
                 let words = |site: &ptx_execute::Site| match has_ptx {
                     true => site.to_string(),
                     false => {
@@ -100,7 +110,7 @@ impl Executed {
                 };
                 let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                let mut notes = vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")];
+                let mut notes = vec![format!("an execution: {sites}")];
                 if matches!(self, Self::Assumed(_)) {
                     notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
                 }
@@ -133,7 +143,7 @@ impl Level {
 
 impl Placed {
     /// All findings of a module.
-    pub fn all(input: &Input, module: &Module) -> Vec<Self> {
+    pub fn all(input: &Input, module: &Module, command: &dyn Fn(&Witness) -> String) -> Vec<Self> {
         let at = |finding: &Finding| match &module.origin {
             Origin::Ptx(places) => in_ptx(finding, input, places),
             Origin::Ir(lines) => in_source(finding, input, lines),
@@ -143,13 +153,15 @@ impl Placed {
             let placed = all.map(|(number, (finding, explained))| {
                 let executed = Executed::of(kernel, number);
                 let level = Level::of(finding, &executed);
-                Self { explained: explained.clone(), level, executed, ..at(finding) }
+                let repeat = executed.witness().map(command);
+                Self { explained: explained.clone(), level, executed, repeat, ..at(finding) }
             });
             let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
                 let executed = Executed::new(kernel, witness);
-                Self { level: Level::of(&finding, &executed), executed, ..at(&finding) }
+                let repeat = Some(command(witness));
+                Self { level: Level::of(&finding, &executed), executed, repeat, ..at(&finding) }
             });
             placed.chain(alone).collect::<Vec<_>>()
         };
@@ -198,6 +210,7 @@ fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         rule: Some(Rule::R13),
         level: Level::Possible,
         executed: Executed::No,
+        repeat: None,
         message: message.to_owned(),
         file: site.location.as_ref().map_or(input.name(), |at| &at.file).to_owned(),
         place: site.location.clone(),
@@ -222,6 +235,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         rule: finding.rule,
         level: Level::NotChecked,
         executed: Executed::No,
+        repeat: None,
         message: finding.message.clone(),
         file: input.name().to_owned(),
         place: (finding.line > 0).then(|| in_input(finding.line)),
@@ -264,6 +278,7 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         rule: finding.rule,
         level: Level::NotChecked,
         executed: Executed::No,
+        repeat: None,
         message: lines.relocated(&finding.message, finding.line),
         place: at,
         first: finding.first.and_then(place),

@@ -50,7 +50,14 @@ pub fn tests(
     let whole = |errors: Errors| (errors, Some(input.clone()));
     let mut words = vec![Words::read(input.clone()).map_err(whole)?];
     let flags = flags(args)?;
-    let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
+    let how = Compile {
+        language: None,
+        module: None,
+        is_unoptimized: false,
+        options: args.options(),
+        target: &args.target,
+        flags: &args.flags,
+    };
     let ptx = compile::ptx(&how, path, input.clone())?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| (cannot("write", file, &error), None))?;

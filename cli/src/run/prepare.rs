@@ -9,6 +9,7 @@ use ptx_atomics::{
 
 use super::{
     argument::Given,
+    assumed,
     comment::{Comments, Said},
     expect::Expectation,
     place::Shown,
@@ -20,6 +21,7 @@ use crate::{
     cli::{CheckFormat, RunArgs},
     compile::{self, Compile},
     input::{Failure, cannot, read},
+    progress,
 };
 
 /// What is run.
@@ -38,8 +40,18 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let flags = flags(args).map_err(alone)?;
     let input = read(&args.path).map_err(alone)?;
     let of_input = |errors: Errors| (errors, Some(input.clone()));
-    let comments = comments(&input, folder(&args.path)).map_err(of_input)?;
-    let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
+    let comments = match args.like_check {
+        true => Comments::default(),
+        false => comments(&input, folder(&args.path)).map_err(of_input)?,
+    };
+    let how = Compile {
+        language: args.language,
+        module: args.module.clone(),
+        is_unoptimized: args.like_check,
+        options: args.options(),
+        target: &args.target,
+        flags: &args.flags,
+    };
     let ptx = compile::ptx(&how, &args.path, input.clone())?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| alone(cannot("write", file, &error)))?;
@@ -54,6 +66,9 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         }
         None => plans(&module, comments, &flags, &input, folder(&args.path)).map_err(of_input)?,
     };
+    let bar = progress::spinner("arguments");
+    plans.iter_mut().for_each(|plan| assumed::complete(&module, plan));
+    bar.finish_and_clear();
     complete(args, &module, &mut plans).map_err(of_input)?;
     Ok(Prepared { ptx: Shown { input: ptx.input() }, module, plans })
 }
