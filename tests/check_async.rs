@@ -46,7 +46,11 @@ fn main() {
         Trial::test("many kernels", many),
         Trial::test("wrong usage is exit status 2", usage),
     ];
-    libtest_mimic::run(&Arguments::from_args(), rules.into_iter().chain(others).collect()).exit();
+    let repeated = files().into_iter().map(|file| Trial::test(format!("executions of {file}"), move || repeats(&file)));
+    // What stands beside the project is not everywhere.
+    let reduced = Trial::test("executions of reduced kernels", of_reduced).with_ignored_flag(!reduced().exists());
+    let all = rules.into_iter().chain(others).chain(repeated).chain([reduced]);
+    libtest_mimic::run(&Arguments::from_args(), all.collect()).exit();
 }
 
 /// What a run gives.
@@ -132,7 +136,11 @@ fn json() -> Result<(), Failed> {
         "first": 20, "help": "insert cp.async.wait_all in front of line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
         "execution": {
-            "launch": "--grid 1 --block 32 'in:buffer' 'out:buffer'", "seed": 0,
+            "command": format!(
+                "ptx-atomics run {} --kernel wrong --seed 0 --like-check --grid 1 --block 32 --arg 'in:u32[]=small' --arg 'out:u32[]=small'",
+                path("R7"),
+            ),
+            "kind": "race", "seed": 0,
             "message": "a write and a read of `tile` have no order",
             "first": site(20, "cp.async.cg.shared.global"), "second": site(21, "ld.shared.b32"),
         },
@@ -240,6 +248,84 @@ fn several() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The kernels that something is wrong with: those of the rules, and reported bugs.
+fn files() -> Vec<String> {
+    let folder =
+        |name: &str| fs::read_dir(root().join(name)).expect("a folder").map(|entry| entry.expect("a file").path());
+    let all = folder("tests/async").chain(folder("tests/async/reported"));
+    let all = all.filter(|path| path.extension().is_some_and(|ending| ending == "ptx"));
+    all.filter_map(|path| Some(path.strip_prefix(root()).ok()?.display().to_string())).sorted().collect()
+}
+
+fn reduced() -> PathBuf {
+    root().join("../shared/async-unseen/given.tar.gz")
+}
+
+/// The command that is said of each execution shows the same in a run; how many there are.
+fn repeat(found: &[Value], stdin: &str) -> Result<usize, Failed> {
+    let executions = found.iter().map(|finding| &finding["execution"]).filter(|execution| !execution.is_null());
+    let of = |other: &Value, site: &Value, finding: &Value| {
+        ["kind", "message"]
+            .map(|key| finding[key].clone())
+            .into_iter()
+            .chain([other.clone(), site.clone()])
+            .collect_vec()
+    };
+    let mut count = 0;
+    for execution in executions {
+        let command = execution["command"].as_str().ok_or("no command")?;
+        let mut shell = Command::new("bash");
+        shell.arg("-c").arg(format!("ptx-atomics() {{ \"$PROGRAM\" \"$@\"; }}; {command} --format json"));
+        shell.env("PROGRAM", ptx_atomics().get_program()).current_dir(root());
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = shell.spawn()?;
+        let _ = child.stdin.take().ok_or("no standard input")?.write_all(stdin.as_bytes());
+        let Output { stdout, stderr, .. } = child.wait_with_output()?;
+        let runs: Vec<Value> = serde_json::from_slice(&stdout)
+            .map_err(|error| format!("{error}: {command}: {}", String::from_utf8_lossy(&stderr)))?;
+        let wanted = of(&execution["first"], &execution["second"], execution);
+        let shown = runs.iter().flat_map(|run| run["findings"].as_array().into_iter().flatten());
+        let shown = shown.map(|finding| of(&finding["other"], &finding["site"], finding)).collect_vec();
+        if !shown.contains(&wanted) {
+            return Err(format!("{command} shows not {wanted:?} but {shown:#?}, {}", runs[0]["errors"]).into());
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// A kernel as it was before its fix, in a folder whose name a shell does not take as it is.
+fn repeats(file: &str) -> Result<(), Failed> {
+    let text = fs::read_to_string(root().join(file))?;
+    let lines = text.lines().filter(|line| !line.trim_end().ends_with("// the fix"));
+    let before: String = lines.map(|line| line.replacen("// before: ", "", 1) + "\n").collect();
+    let folder = tempfile::Builder::new().prefix("it's here ").tempdir()?;
+    let kernel = folder.path().join("kernel.ptx").display().to_string();
+    fs::write(&kernel, before)?;
+    let Done { stdout, .. } = check(&[&kernel, "--format", "json"], "")?;
+    let found: Vec<Value> = serde_json::from_str(&stdout)?;
+    let errors = found.iter().filter(|finding| finding["verdict"] == "error");
+    assert!(errors.clone().all(|finding| finding["execution"].is_object()), "{stdout}");
+    let count = repeat(&found, "")?;
+    assert!(count >= errors.count(), "{count}");
+    Ok(())
+}
+
+fn of_reduced() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    testing::success(Command::new("tar").arg("xzf").arg(reduced()).arg("-C").arg(folder.path()).arg("./reduced"))?;
+    let mut count = 0;
+    for entry in fs::read_dir(folder.path().join("reduced"))? {
+        let path = entry?.path().display().to_string();
+        if path.ends_with(".ptx") {
+            let Done { stdout, .. } = check(&[&path, "--time-limit", "3", "--format", "json"], "")?;
+            count += repeat(&serde_json::from_str::<Vec<Value>>(&stdout)?, "")?;
+        }
+    }
+    println!("{count} executions");
+    Ok(())
+}
+
 const LLVM_IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
 @tile = internal addrspace(3) global [256 x i32] undef, align 128
 declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))
@@ -272,7 +358,7 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
   |
   = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
   = note: an execution: first cp.async.ca.shared.global of thread 0,0,0 of CTA 0,0,0, then ld.shared.b32 of thread 0,0,0 of CTA 0,0,0
-  = note: its launch: --grid 1 --block 32 'k_param_0:buffer' 'k_param_1:buffer', seed 0
+  = note: repeat it: ptx-atomics run a.ll --mcpu sm_80 --kernel k --seed 0 --like-check --grid 1 --block 32 --arg 'k_param_0:u32[]=small' --arg 'k_param_1:u32[]=small'
   = help: insert cp.async.wait_all in front of line 6
 
 1 kernel, 0 synchronizations: 1 error, 0 possible, 0 not checked
@@ -280,9 +366,14 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
     let place = format!("{}/", folder.path().display());
     assert_eq!(stderr.replace(&place, ""), expected);
     // The same on standard input.
-    let Done { status, stderr, .. } = check(&["-", "--input", "llvm", "--mcpu", "sm_80", "--block", "32"], LLVM_IR)?;
+    let input = ["-", "--input", "llvm", "--mcpu", "sm_80", "--block", "32"];
+    let Done { status, stderr, .. } = check(&input, LLVM_IR)?;
     assert_eq!(status, 1);
     assert!(stderr.contains("--> <stdin>:6:3"), "{stderr}");
+    // An execution of its PTX is repeated, which is not that of `lower`.
+    assert_eq!(repeat(&findings(LLVM_IR, &input[1..])?, LLVM_IR)?, 1);
+    let Done { stdout, .. } = check(&[name, "--mcpu", "sm_80", "--block", "32", "--format", "json"], "")?;
+    assert_eq!(repeat(&serde_json::from_str::<Vec<Value>>(&stdout)?, "")?, 1);
     Ok(())
 }
 

@@ -31,6 +31,9 @@ fn main() {
         ("files of NumPy and of bytes", files),
         ("tensor maps", tensor_maps),
         ("a sequence of launches", sequence),
+        ("dependent launches", dependent),
+        ("parts of parameters", parts),
+        ("as check runs it", like_check),
         ("seeds, and the command that repeats one", seeds),
         ("JSON", json),
         ("SARIF", sarif),
@@ -122,11 +125,11 @@ fn race() -> Result<(), Failed> {
 }
 
 fn chosen() -> Result<(), Failed> {
-    let said = "chosen, since nothing says it: in, out are buffers of small random numbers; --block 64; --grid 2; factor is 1; n is 64";
+    let said = "chosen, since nothing says it: in, out are buffers of small random numbers; --block 64; --grid 2; factor=1; n=64";
     check("scale.ptx", 0, &[said, "scale: grid 2, block 64: "])?;
     // It stops itself with other numbers.
-    check("divisible.ptx", 0, &["n is 16"])?;
-    check("scale.ptx --arg n=7", 0, &["factor is 1\n"])?;
+    check("divisible.ptx", 0, &["n=16"])?;
+    check("scale.ptx --arg n=7", 0, &["factor=1\n"])?;
     check("launch.ptx", 0, &["launch: grid 1, block 4,4: "]).map(drop)
 }
 
@@ -206,6 +209,50 @@ fn tensor_maps() -> Result<(), Failed> {
     other("x:u32[],8x4,box=4x1", 1, &["error[hang]: "])?;
     check("tensor.ptx --kernel tile --arg x:u32[8] --arg out:u32[8]", 2, &["it is a tensor map, and 'x:u32[8]' is an"])
         .map(drop)
+}
+
+/// A second grid that may begin before the first one has ended: with its wait there is no race, and without it one of two kernels.
+fn dependent() -> Result<(), Failed> {
+    check("dependent.ptx", 0, &["produce, consume: ", "no race, 1 seed"])?;
+    let text = fs::read_to_string(root().join(FOLDER).join("dependent.ptx"))?;
+    let other = |from: &str, to: &str, status: i32, words: &[&str]| -> Result<(), Failed> {
+        assert!(text.contains(from), "{from}");
+        let file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
+        fs::write(file.path(), text.replace(from, to))?;
+        check(&file.path().display().to_string(), status, words).map(drop)
+    };
+    other("griddepcontrol.wait;", "", 1, &["error[race]: ", "`data", "griddepcontrol.wait", "produce, consume: "])?;
+    // A run of its own has buffers of its own.
+    other(
+        "run: dependent",
+        "run:",
+        2,
+        &["kernel 'consume': parameter 'data': 'data' is no number, no buffer in front"],
+    )?;
+    check("dependent.ptx --arg n=7", 2, &["--arg n=7: none of these launches has an argument of that name"]).map(drop)
+}
+
+/// Numbers, buffers and tensor maps at offsets in a struct, and a map in a buffer.
+fn parts() -> Result<(), Failed> {
+    let all = "parts.ptx --arg args+4=7 --arg args+8:u32[]=iota --arg args+8=x";
+    check(all, 2, &["'args+8:u32[]=iota'"])?;
+    let all =
+        "parts.ptx --grid 1 --block 8 --arg args+0=u16:3 --arg args+4=7 --arg args+8:u32[8]=iota --arg out:u32[8]";
+    check(&format!("{all} --expect 'out == 10,17,24,31,38,45,52,59'"), 0, &["no race"])?;
+    // Bytes of which nothing is said are zeros.
+    check(&format!("{all} --arg args+16=1 --expect 'out[0] == 11'"), 0, &[])?;
+    check(&format!("{all} --arg args+24=1"), 2, &["parameter 'args': 'args+24=1' is behind its 24 bytes"])?;
+    check(&format!("{all} --arg args+4=8"), 2, &["'args+4=8' is a second argument for the same place"])?;
+    // Nobody has to say it.
+    check("parts.ptx", 0, &["args+8, out are buffers of small random numbers", "args+0=", "no race"]).map(drop)
+}
+
+fn like_check() -> Result<(), Failed> {
+    // What it says in its comments does not count, and lanes that vote are ordered.
+    check("sum.ptx --like-check --grid 1 --block 32", 0, &["sum: grid 1, block 32: ", "no race"])?;
+    check("votes.ptx", 1, &["error[race]: "])?;
+    check("votes.ptx --like-check", 0, &["no race"])?;
+    check("spin.ptx --like-check", 0, &["the run was cut after 400000 instructions of warps"]).map(drop)
 }
 
 fn sequence() -> Result<(), Failed> {

@@ -504,6 +504,12 @@ pub struct RunArgs {
     /// the others are for the other parameters in their order [default: buffers that grow, and numbers that the code admits]
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "Launch")]
     pub args: Vec<String>,
+    /// What the kernel is written in [default: by the ending of its name, or else PTX]
+    #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
+    pub language: Option<Language>,
+    /// The gpu.module of MLIR that is run [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub module: Option<String>,
     /// Launches that follow each other and share buffers
     #[arg(
         long,
@@ -541,6 +547,10 @@ pub struct RunArgs {
     /// How many instructions a thread may execute
     #[arg(long, value_name = "N", default_value_t = ExecuteOptions::default().step_limit, help_heading = "Execution")]
     pub step_limit: u64,
+    /// Run it as `check` does, which shows executions by such a command: what GPUs order beside the manual is ordered, the run is cut
+    /// behind 400000 instructions of warps, IR is not optimized, and comments say nothing
+    #[arg(long, help_heading = "Execution")]
+    pub like_check: bool,
     /// How much memory a run may use
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = sizes::bytes, help_heading = "Execution")]
     pub memory_limit: u64,

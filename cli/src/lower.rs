@@ -116,7 +116,7 @@ fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Erro
 
 /// The IR of an input.
 fn ir(args: &LowerArgs, path: &Path) -> Result<(Input, Language), Errors> {
-    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let how = Compile::new(args.options(), &args.target, &args.source);
     let mut programs = input::programs(path, args.language, Kind::Ir(Language::Llvm))?;
     match programs.pop() {
         Some(Program { kind: Kind::Ir(language), input, .. }) => Ok((input, language)),

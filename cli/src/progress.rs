@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use ptx_execute::Progress;
 
 /// A bar for so many things; of one alone there is none.
 pub fn bar(count: usize, things: &str) -> ProgressBar {
@@ -22,4 +23,24 @@ pub fn spinner(what: &str) -> ProgressBar {
     let spinner = spinner.with_finish(ProgressFinish::AndClear);
     spinner.enable_steady_tick(Duration::from_millis(500));
     spinner
+}
+
+/// How far a launch has come.
+pub fn of_launch(title: &str, Progress { steps, ended, ctas }: Progress) -> String {
+    format!(
+        "{title}: {}.{} million instructions, {ended} of {ctas} CTAs ended",
+        steps / 1_000_000,
+        steps / 100_000 % 10
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches() {
+        let said = of_launch("k: grid 4", Progress { steps: 12_345_678, ended: 1, ctas: 4 });
+        assert_eq!(said, "k: grid 4: 12.3 million instructions, 1 of 4 CTAs ended");
+    }
 }

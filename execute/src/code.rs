@@ -334,8 +334,14 @@ pub struct Program {
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
+    /// Its name.
     pub name: String,
+    /// Where it is, from the beginning of all parameters.
     pub offset: u64,
+    /// How many bytes it has.
     pub bytes: u64,
+    /// Whether it is declared as a pointer.
     pub is_pointer: bool,
+    /// Whether it is a number of floating point.
+    pub is_float: bool,
 }

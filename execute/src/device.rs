@@ -9,7 +9,7 @@ use crate::{
     code::{Program, decode},
     earlier::{Earlier, MOST_CTAS},
     lacks::Lack,
-    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options, Progress},
+    launch::{Buffer, Contents, Launch, LaunchError, Options, Progress},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
     memory::Global,
@@ -165,7 +165,7 @@ impl<'m> State<'m> {
     }
 
     pub fn address(&self, buffer: Buffer) -> u64 {
-        Global::address(buffer.0 as usize)
+        buffer.address()
     }
 
     /// Brings global memory back to what it was when it had so many pieces, with these bytes.
@@ -271,15 +271,7 @@ fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>)
     let end = program.parameters.last().map_or(0, |last| last.offset + last.bytes);
     let mut all = vec![0; end as usize];
     for (parameter, argument) in program.parameters.iter().zip(&launch.arguments) {
-        let bytes = match argument {
-            Argument::Bytes(bytes) => bytes.clone(),
-            Argument::Buffer(buffer, offset) => {
-                Global::address(buffer.0 as usize).wrapping_add(*offset).to_le_bytes().to_vec()
-            }
-            Argument::TensorMap(map, buffer) => {
-                crate::TensorMap { address: Global::address(buffer.0 as usize), ..**map }.encode().to_vec()
-            }
-        };
+        let bytes = argument.bytes();
         if bytes.len() as u64 > parameter.bytes {
             let reason = format!(
                 "parameter '{}' has {} bytes, and the argument has {}",

@@ -5,6 +5,7 @@ mod boxes;
 mod fields;
 mod numbers;
 mod search;
+mod words;
 
 use ptx_isa::Module;
 

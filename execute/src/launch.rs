@@ -39,6 +39,9 @@ impl Launch {
     }
 }
 
+/// The most bytes of a buffer that grows with what is touched.
+pub const GROWS: u64 = 1 << 28;
+
 /// What a parameter is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
@@ -60,11 +63,27 @@ impl Argument {
     pub fn u64(value: u64) -> Self {
         Self::Bytes(value.to_le_bytes().into())
     }
+
+    /// What the kernel finds in its parameter.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Buffer(buffer, offset) => buffer.address().wrapping_add(*offset).to_le_bytes().to_vec(),
+            Self::TensorMap(map, buffer) => TensorMap { address: buffer.address(), ..**map }.encode().to_vec(),
+        }
+    }
 }
 
 /// A piece of global memory: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Buffer(pub(crate) u32);
+
+impl Buffer {
+    /// Where it begins, on every device: each has 4 GiB of addresses.
+    pub(crate) fn address(self) -> u64 {
+        (u64::from(self.0) + 1) << 32
+    }
+}
 
 /// What a buffer holds at first.
 #[derive(Clone, Debug, PartialEq, Eq)]

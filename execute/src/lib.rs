@@ -29,10 +29,11 @@ mod tensor_memory;
 mod warp;
 
 pub use self::{
+    code::Parameter,
     device::Device,
     guess::{Assumed, Assumption, End, Given, Tried, Value, search},
     lacks::Lack,
-    launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Progress, Schedule},
+    launch::{Argument, Buffer, Contents, Dim3, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
     report::{Finding, FindingKind, Note, Report, Site},
 };

@@ -2,7 +2,11 @@
 
 use ptx_isa::Space;
 
-use crate::{launch::Contents, random::Random, shadow::Shadow};
+use crate::{
+    launch::{Buffer, Contents},
+    random::Random,
+    shadow::Shadow,
+};
 
 /// Where the windows of the state spaces are in generic addresses. What is below is global memory.
 pub mod window {
@@ -125,7 +129,7 @@ impl Global {
 
     /// The address of a piece.
     pub fn address(piece: usize) -> u64 {
-        (piece as u64 + 1) << 32
+        Buffer(piece as u32).address()
     }
 
     /// The bytes of a piece from an offset on; it grows where it may. Nothing, where it has no such bytes.

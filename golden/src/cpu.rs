@@ -6,10 +6,11 @@ use ptx_atomics::ptx::Module;
 use ptx_execute::{Finding, Options};
 
 use crate::launch::{
+    assumed,
     comment::{Comments, Said},
     expect::Expectation,
     plan::{self, Plan, Wish},
-    simulate::{self, Outcome, Simulation},
+    simulate::{Outcome, Simulation},
     sizes::Wanted,
 };
 
@@ -39,9 +40,9 @@ fn run(of: &[Said], sizes: Wanted, folder: &Path, modules: &[Module], seeds: u64
         plan.expect.extend(said.expect.iter().cloned());
     }
     let options = Options::default();
-    simulate::fit(module, &mut plan, &options);
+    assumed::complete(module, &mut plan);
     let names: Vec<_> = plan.expect.iter().flat_map(Expectation::names).map(str::to_owned).collect();
-    let simulation = Simulation { module, plan: &plan, options, schedule: None };
+    let simulation = Simulation { module, plan: &plan, options, schedule: None, watch: &|_| {} };
     for seed in 0..seeds {
         let wrong = wrong(simulation.run(seed, &names));
         if !wrong.is_empty() {

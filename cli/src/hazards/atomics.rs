@@ -39,6 +39,7 @@ fn finding(operation: &Operation, ptx: &Input) -> Option<Placed> {
         first: None,
         also: None,
         executed: Executed::No,
+        repeat: None,
         cause: None,
         help: None,
         edits: Vec::new(),

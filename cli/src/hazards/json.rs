@@ -4,7 +4,7 @@ use ptx_atomics::memory_model::kernel::shown;
 use ptx_hazards::{Cause, Edit, Position, Witness};
 use serde::Serialize;
 
-use super::placed::{Executed, Placed};
+use super::placed::Placed;
 use crate::{format, run::JsonSite};
 
 #[derive(Serialize)]
@@ -42,8 +42,9 @@ struct Found<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Execution<'a> {
-    /// As flags.
-    launch: String,
+    /// What repeats it.
+    command: Option<&'a str>,
+    kind: String,
     seed: u64,
     message: &'a str,
     first: Option<JsonSite<'a>>,
@@ -84,16 +85,14 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         unknown: placed.cause.as_ref().map(ToString::to_string),
         option: placed.cause.as_ref().and_then(Cause::option),
         edits: placed.edits.iter().map(insertion).collect(),
-        execution: match &placed.executed {
-            Executed::Seen(witness) | Executed::Assumed(witness) => Some(execution(witness)),
-            _ => None,
-        },
+        execution: placed.executed.witness().map(|witness| execution(witness, placed.repeat.as_deref())),
     }
 }
 
-fn execution(Witness { launch, seed, found, .. }: &Witness) -> Execution<'_> {
+fn execution<'a>(Witness { seed, found, .. }: &'a Witness, command: Option<&'a str>) -> Execution<'a> {
     let (first, second) = (found.other.as_ref().map(Into::into), (&found.site).into());
-    Execution { launch: launch.to_string(), seed: *seed, message: &found.message, first, second }
+    let kind = found.kind.to_string();
+    Execution { command, kind, seed: *seed, message: &found.message, first, second }
 }
 
 fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {

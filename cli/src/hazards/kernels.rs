@@ -1,6 +1,9 @@
 //! What is checked: PTX, or what becomes PTX.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
@@ -20,6 +23,8 @@ use crate::{
 /// What a program has.
 #[derive(Default)]
 pub struct Read {
+    /// The file.
+    pub path: PathBuf,
     /// What findings are shown in: PTX or IR. Nothing if it cannot be read.
     pub input: Option<Input>,
     /// What of it is not checked, but for what is only not known.
@@ -72,13 +77,13 @@ pub fn read(args: &CheckArgs, path: &Path) -> Vec<Read> {
 fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
     let Program { kind, input, mut ir, path, .. } = program;
     let (ptx, is_source) = match kind {
-        Kind::Ir(language) => return of_ir(args, input, language),
+        Kind::Ir(language) => return Ok(Read { path, ..of_ir(args, input, language)? }),
         Kind::Litmus => {
             let message = format!("'{}' is a litmus test", input.name());
             return Err(Diagnostic::new(message).help("`ptx-atomics litmus` answers it").into());
         }
         Kind::Source => {
-            let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+            let how = Compile::new(args.options(), &args.target, &args.source);
             let ptx = how.made(&path, Made::Ptx)?;
             ir = how.has_llvm_ir().then(|| how.made(&path, Made::LlvmIr)).transpose()?;
             (Input::new(format!("the PTX of {}", input.name()), ptx.bytes()), true)
@@ -107,7 +112,7 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
         }
         read.modules = modules;
     }
-    Ok(Read { input: Some(ptx), ..read })
+    Ok(Read { input: Some(ptx), path, ..read })
 }
 
 /// What inline assembly of IR does not declare; of what cannot be compiled, nothing.

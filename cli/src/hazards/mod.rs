@@ -6,6 +6,7 @@ mod json;
 mod junit;
 mod kernels;
 mod placed;
+mod repeat;
 mod sarif;
 mod summary;
 mod text;
@@ -15,7 +16,12 @@ use std::process::ExitCode;
 use itertools::Itertools;
 use ptx_atomics::llvm::{Errors, Input};
 
-use self::{baseline::Baseline, kernels::Read, placed::Placed, summary::Summary};
+use self::{
+    baseline::Baseline,
+    kernels::{Module, Read},
+    placed::Placed,
+    summary::Summary,
+};
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
     input::cannot,
@@ -39,7 +45,7 @@ pub fn run(args: &CheckArgs) -> ExitCode {
         summary.errors.extend(errors);
         summary.add(&read);
         let Some(input) = &read.input else { continue };
-        let mut placed = findings(&read, input);
+        let mut placed = findings(args, &read, input);
         hidden += known.as_mut().map_or(0, |known| known.remove(&mut placed));
         summary.count(&placed);
         if format == CheckFormat::Text {
@@ -69,9 +75,12 @@ pub fn run(args: &CheckArgs) -> ExitCode {
 }
 
 /// All findings of a program.
-fn findings(read: &Read, input: &Input) -> Vec<Placed> {
+fn findings(args: &CheckArgs, read: &Read, input: &Input) -> Vec<Placed> {
     let order = read.order.iter().flat_map(|order| atomics::findings(order, input));
-    let modules = read.modules.iter().flat_map(|module| Placed::of_module(input, module));
+    let of_module = |module: &Module| {
+        Placed::of_module(input, module, &|witness| repeat::command(args, &read.path, module, witness))
+    };
+    let modules = read.modules.iter().flat_map(of_module);
     // What was inlined several times stands in one place.
     let hidden = read.hidden.iter().map(|(site, message)| placed::in_assembly(site, message, input));
     let hidden = hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()));

@@ -41,6 +41,8 @@ pub struct Placed {
     pub executed: Executed,
     /// What is not known, where that is why it is open.
     pub cause: Option<Cause>,
+    /// The command that repeats the execution.
+    pub repeat: Option<String>,
     /// What would mend it, or settle it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
@@ -94,13 +96,21 @@ impl Executed {
         if kernel.has_block { Self::Seen(witness) } else { Self::Assumed(witness) }
     }
 
+    /// The execution that was seen.
+    pub fn witness(&self) -> Option<&Witness> {
+        match self {
+            Self::Seen(witness) | Self::Assumed(witness) => Some(witness),
+            Self::No | Self::Unseen(_) => None,
+        }
+    }
+
     /// In words, with the lines of the PTX if its reader has it.
     pub fn notes(&self, has_ptx: bool) -> Vec<String> {
         match self {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) | Self::Assumed(witness) => {
-                let Witness { launch, seed, found, .. } = &**witness;
+                let found = &witness.found;
                 let words = |site: &ptx_execute::Site| match has_ptx {
                     true => site.to_string(),
                     false => {
@@ -110,7 +120,7 @@ impl Executed {
                 };
                 let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                let mut notes = vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")];
+                let mut notes = vec![format!("an execution: {sites}")];
                 if matches!(self, Self::Assumed(_)) {
                     notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
                 }
@@ -151,7 +161,7 @@ impl Level {
 
 impl Placed {
     /// All findings of a module.
-    pub fn of_module(input: &Input, module: &Module) -> Vec<Self> {
+    pub fn of_module(input: &Input, module: &Module, command: &dyn Fn(&Witness) -> String) -> Vec<Self> {
         let at = |finding: &Finding| match &module.origin {
             Origin::Ptx(places) => in_ptx(finding, input, places),
             Origin::Ir(lines) => in_source(finding, input, lines),
@@ -161,13 +171,15 @@ impl Placed {
             let placed = all.map(|(number, (finding, explained))| {
                 let executed = Executed::of(kernel, number);
                 let level = Level::of(finding, &executed);
-                Self { explained: explained.clone(), level, executed, ..at(finding) }
+                let repeat = executed.witness().map(command);
+                Self { explained: explained.clone(), level, executed, repeat, ..at(finding) }
             });
             let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
                 let executed = Executed::new(kernel, witness);
-                Self { level: Level::of(&finding, &executed), executed, ..at(&finding) }
+                let repeat = Some(command(witness));
+                Self { level: Level::of(&finding, &executed), executed, repeat, ..at(&finding) }
             });
             placed.chain(alone).collect::<Vec<_>>()
         };
@@ -211,6 +223,7 @@ pub fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
         executed: Executed::No,
         operation: None,
         notes: Vec::new(),
+        repeat: None,
         message: message.to_owned(),
         program: input.name().to_owned(),
         file: site.location.as_ref().map_or(input.name(), |at| &at.file).to_owned(),
@@ -245,6 +258,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         executed: Executed::No,
         operation: None,
         notes: Vec::new(),
+        repeat: None,
         message: finding.message.clone(),
         program: input.name().to_owned(),
         file: input.name().to_owned(),
@@ -292,6 +306,7 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
         executed: Executed::No,
         operation: None,
         notes: Vec::new(),
+        repeat: None,
         message: lines.relocated(&finding.message, finding.line),
         place: at,
         first: finding.first.and_then(place),

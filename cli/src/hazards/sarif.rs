@@ -55,6 +55,9 @@ fn result(placed: &Placed) -> Value {
         first["message"] = json!({ "text": "the first access" });
         result["relatedLocations"] = json!([first]);
     }
+    if let Some(command) = &placed.repeat {
+        result["properties"] = json!({ "execution": command });
+    }
     if !placed.edits.is_empty() {
         let replacements: Vec<_> = placed.edits.iter().map(replacement).collect();
         result["fixes"] = json!([{

@@ -38,6 +38,7 @@ pub fn print(findings: &[Placed], input: &Input, profile: &str) {
                 .chain(first.notes.iter().cloned())
                 .chain(first.also.clone())
                 .chain(first.executed.notes(first.is_ptx))
+                .chain(first.repeat.as_ref().map(|command| format!("repeat it: {command}")))
                 .chain(also(&others))
                 .collect(),
             help: first.help.clone(),

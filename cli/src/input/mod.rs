@@ -149,8 +149,8 @@ pub fn is_compiled(path: &Path) -> bool {
 }
 
 /// The one program of a path that has a kernel with `kernel` in its name; of several for different GPUs, that for the newest one.
-pub fn program(path: &Path, kernel: Option<&str>, usual: Kind) -> Result<Program, Errors> {
-    let all = programs(path, None, usual)?;
+pub fn program(path: &Path, kernel: Option<&str>, language: Option<Language>, usual: Kind) -> Result<Program, Errors> {
+    let all = programs(path, language, usual)?;
     let is_alone = all.len() == 1;
     let kernels = |program: &Program| {
         let (module, _) = Module::read_partly(program.input.text().unwrap_or_default());

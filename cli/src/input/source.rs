@@ -50,6 +50,10 @@ impl Ptx {
 
 /// How a source is compiled.
 pub struct Compile<'a> {
+    /// One module of several.
+    pub module: Option<String>,
+    /// Whether IR is neither optimized nor lowered, but for LLVM's own PTX, and a source is what its compiler makes of it.
+    pub is_unoptimized: bool,
     /// What the lowering is asked for.
     pub options: String,
     pub target: &'a TargetArgs,
@@ -69,17 +73,23 @@ pub enum Made {
 /// What a shell gives for a program that is not there, and our script, too.
 const NO_PROGRAM: i32 = 127;
 
-impl Compile<'_> {
+impl<'a> Compile<'a> {
+    pub fn new(options: String, target: &'a TargetArgs, source: &'a SourceArgs) -> Self {
+        Self { module: None, is_unoptimized: false, options, target, source }
+    }
+
     /// The PTX of a program, in which we have lowered the atomics, unless it is PTX already.
     pub fn ptx(&self, program: &Program) -> Result<Ptx, Failure> {
         let input = match program.kind {
-            Kind::Source if !self.has_llvm_ir() => self.made(&program.path, Made::Ptx).map_err(alone)?,
+            Kind::Source if self.is_unoptimized || !self.has_llvm_ir() => {
+                self.made(&program.path, Made::Ptx).map_err(alone)?
+            }
             Kind::Source => self.made(&program.path, Made::LlvmIr).map_err(alone)?,
             _ => program.input.clone(),
         };
         let language = match program.kind {
             Kind::Ir(language) => language,
-            Kind::Source if self.has_llvm_ir() => Language::Llvm,
+            Kind::Source if !self.is_unoptimized && self.has_llvm_ir() => Language::Llvm,
             _ => return text(input),
         };
         let name = input.name().to_owned();
@@ -88,11 +98,16 @@ impl Compile<'_> {
         job.emit = Emit::Ptx;
         job.options.clone_from(&self.options);
         job.comments = true;
-        let lowered = isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")));
-        let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
+        job.module.clone_from(&self.module);
+        let lowered = match self.is_unoptimized {
+            true => isolated::unoptimized(&job).map(|all| all.into_iter().map(|one| one.ptx.into_bytes()).collect()),
+            false => isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")))
+                .map(|all| all.into_iter().map(|one| one.bytes).collect()),
+        };
+        let lowered: Vec<Vec<u8>> = lowered.map_err(|errors| (errors, Some(job.input)))?;
         match &lowered[..] {
             [one] => {
-                let ptx = text(Input::new(&name, one.bytes.clone()))?;
+                let ptx = text(Input::new(&name, one.clone()))?;
                 Ok(Ptx { name: format!("the PTX of {name}"), ..ptx })
             }
             all => {

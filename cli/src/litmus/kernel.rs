@@ -45,12 +45,12 @@ pub fn tests(
     conventions: Conventions,
     limits: Limits,
 ) -> Result<Vec<Compiled>, Failure> {
-    let program = input::program(path, None, Kind::Ptx).map_err(|errors| (errors, None))?;
+    let program = input::program(path, None, None, Kind::Ptx).map_err(|errors| (errors, None))?;
     let input = program.input.clone();
     let whole = |errors: Errors| (errors, Some(input.clone()));
     let mut words = vec![Words::read(input.clone()).map_err(whole)?];
     let flags = flags(args)?;
-    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let how = Compile::new(args.options(), &args.target, &args.source);
     let ptx = how.ptx(&program)?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| (cannot("write", file, &error), None))?;

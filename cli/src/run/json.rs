@@ -15,7 +15,7 @@ struct Run<'a> {
     line: Option<u32>,
     launches: Vec<Launch<'a>>,
     /// What nobody has asked for.
-    chosen: &'a [String],
+    chosen: Vec<String>,
     seeds: usize,
     instructions: u64,
     /// The exit status.
@@ -84,7 +84,7 @@ fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
         file,
         line: Some(found.plan.line).filter(|line| *line > 0),
         launches: launches.collect(),
-        chosen: &found.plan.chosen,
+        chosen: found.plan.chosen(),
         seeds: found.seeds,
         instructions: found.steps,
         status: found.status(),

@@ -18,9 +18,11 @@ pub use found::JsonSite;
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::{llvm::Errors, ptx::Module};
 pub use ptx_atomics_golden::launch::sizes;
-use ptx_atomics_golden::launch::{argument, comment, element, expect, npy, plan, simulate};
+use ptx_atomics_golden::launch::{argument, assumed, comment, element, expect, npy, plan, simulate};
 use ptx_execute::Options;
+use ptx_hazards::Limits;
 use rayon::prelude::*;
+pub use repeat::quoted;
 
 use self::{
     expect::Memory,
@@ -74,20 +76,23 @@ pub fn run(args: &RunArgs) -> ExitCode {
 }
 
 /// Runs a plan with all its seeds.
-fn execute(args: &RunArgs, module: &Module, mut plan: Plan) -> Found {
+fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
+    let base = if args.like_check { ptx_hazards::options(0, Limits::default()) } else { Options::default() };
     let options = Options {
         races: args.races != RaceMode::Off,
         step_limit: args.step_limit,
         memory_limit: args.memory_limit,
-        ..Options::default()
+        ..base
     };
-    simulate::fit(module, &mut plan, &options);
-    let simulation = Simulation { module, plan: &plan, options, schedule: args.schedule };
     let names: Vec<String> = plan.expect.iter().flat_map(expect::Expectation::names).map(str::to_owned).collect();
     let shown = args.print.iter().map(|(name, _)| name).chain(plan.out.iter().map(|(name, _)| name)).cloned();
     let (first, others): (Vec<String>, _) = (names.iter().cloned().chain(shown).collect(), names);
     let seeds: Vec<u64> = (0..args.seeds).map(|index| args.seed.wrapping_add(index)).collect();
-    let bar = if seeds.len() > 1 { progress::bar(seeds.len(), "seeds") } else { progress::spinner(&plan.title()) };
+    let title = plan.title();
+    let bar = if seeds.len() > 1 { progress::bar(seeds.len(), "seeds") } else { progress::spinner(&title) };
+    let told = bar.clone();
+    let watch = move |progress| told.set_message(progress::of_launch(&title, progress));
+    let simulation = Simulation { module, plan: &plan, options, schedule: args.schedule, watch: &watch };
     let one = |seed: u64| simulation.run(seed, if seed == args.seed { &first } else { &others });
     let outcomes: Vec<Outcome> = match &seeds[..] {
         [seed] => vec![one(*seed)],

@@ -9,6 +9,7 @@ use ptx_atomics::{
 
 use super::{
     argument::Given,
+    assumed,
     comment::{Comments, Said},
     expect::Expectation,
     place::Shown,
@@ -19,6 +20,7 @@ use super::{
 use crate::{
     cli::{RunArgs, RunFormat},
     input::{self, Compile, Failure, Kind, cannot, read},
+    progress,
 };
 
 /// What is run.
@@ -35,11 +37,18 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let alone = |errors: Errors| (errors, None);
     wrong_usage(args).map_err(alone)?;
     let flags = flags(args).map_err(alone)?;
-    let program = input::program(&args.path, args.kernel.as_deref(), Kind::Ptx).map_err(alone)?;
+    let program = input::program(&args.path, args.kernel.as_deref(), args.language, Kind::Ptx).map_err(alone)?;
     let input = program.input.clone();
     let of_input = |errors: Errors| (errors, Some(input.clone()));
-    let comments = comments(&input, folder(&args.path)).map_err(of_input)?;
-    let how = Compile { options: args.options(), target: &args.target, source: &args.source };
+    let comments = match args.like_check {
+        true => Comments::default(),
+        false => comments(&input, folder(&args.path)).map_err(of_input)?,
+    };
+    let how = Compile {
+        module: args.module.clone(),
+        is_unoptimized: args.like_check,
+        ..Compile::new(args.options(), &args.target, &args.source)
+    };
     let ptx = how.ptx(&program)?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx.text).map_err(|error| alone(cannot("write", file, &error)))?;
@@ -54,6 +63,9 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         }
         None => plans(&module, comments, &flags, &input, folder(&args.path)).map_err(of_input)?,
     };
+    let bar = progress::spinner("arguments");
+    plans.iter_mut().for_each(|plan| assumed::complete(&module, plan));
+    bar.finish_and_clear();
     complete(args, &module, &mut plans).map_err(of_input)?;
     Ok(Prepared { ptx: Shown { input: ptx.input() }, module, plans })
 }

@@ -77,7 +77,7 @@ pub fn chosen(found: &Found) -> Option<String> {
         [one] => Some(format!("{one} is a buffer of small random numbers")),
         all => Some(format!("{} are buffers of small random numbers", all.join(", "))),
     };
-    let all: Vec<_> = buffers.into_iter().chain(found.plan.chosen.iter().cloned()).collect();
+    let all: Vec<_> = buffers.into_iter().chain(found.plan.chosen()).collect();
     (!all.is_empty()).then(|| format!("note: chosen, since nothing says it: {}", all.join("; ")))
 }
 

@@ -168,8 +168,8 @@ impl<'f> Frame<'f> {
                     let bytes = variable.bytes();
                     let at = offset;
                     let name = variable.name.clone();
-                    let is_pointer = false;
-                    frame.parameters.push(Parameter { name, offset: at, bytes, is_pointer });
+                    let is_float = variable.ty.is_some_and(Type::is_float);
+                    frame.parameters.push(Parameter { name, offset: at, bytes, is_pointer: false, is_float });
                     offset += bytes;
                     Home::At(window::PARAM + at)
                 }

@@ -1,11 +1,6 @@
 //! A launch that is assumed: what is written of it needs no device.
 
-use std::fmt::{self, Display, Formatter, Write};
-
-use crate::{Argument, Buffer, Contents, Device, Dim3, Launch, TensorMap, code::Parameter, device::State};
-
-/// How many bytes a buffer has at most.
-const GROWS: u64 = 1 << 28;
+use crate::{Argument, Buffer, Contents, Device, Dim3, GROWS, Launch, TensorMap, code::Parameter, device::State};
 
 /// A launch of a kernel, with values for all that it loads of its parameters. The same one makes the same launch on every new device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +15,8 @@ pub struct Assumed {
     pub cluster: Dim3,
     /// The bytes of dynamic shared memory of each CTA.
     pub shared: u32,
-    /// The names of the parameters, and their bytes.
-    pub parameters: Vec<(String, u64)>,
+    /// The parameters of the kernel.
+    pub parameters: Vec<Parameter>,
     /// What the parameters have in them, in their order.
     pub fields: Vec<Assumption>,
 }
@@ -66,47 +61,45 @@ impl Assumed {
     pub(super) fn on(&self, state: &mut State<'_>) -> (Launch, Buffers) {
         let mut buffers = Vec::new();
         for field in &self.fields {
+            let name = self.name_of(field);
             let buffer = match &field.value {
                 Value::Number(_) => None,
                 Value::Buffer(maps) => {
-                    let buffer = state.allocate(&self.name_of(field), Contents::Grows(GROWS));
-                    for (index, (at, map)) in maps.iter().enumerate() {
-                        let tensor = format!("{} tensor {index}", self.name_of(field));
-                        let tensor = state.allocate(&tensor, Contents::Grows(GROWS));
+                    let buffer = state.allocate(&name, Contents::Grows(GROWS));
+                    for (at, map) in maps {
+                        let tensor = state.allocate(&format!("{name}[{at}].data"), Contents::Grows(GROWS));
                         let map = TensorMap { address: state.address(tensor), ..*map };
                         state.write(buffer, *at as usize, &map.encode());
                     }
                     Some(buffer)
                 }
-                Value::Map(_) => Some(state.allocate(&self.name_of(field), Contents::Grows(GROWS))),
+                Value::Map(_) => Some(state.allocate(&format!("{name}.data"), Contents::Grows(GROWS))),
             };
             buffers.extend(buffer.map(|buffer| ((field.parameter, field.offset), buffer)));
         }
-        let arguments = (0..self.parameters.len()).map(|index| self.argument(index, &buffers, state)).collect();
+        let arguments = (0..self.parameters.len()).map(|index| self.argument(index, &buffers)).collect();
         let Self { kernel, grid, block, cluster, shared, .. } = self.clone();
         let launch = Launch { kernel, grid, block, cluster, shared, arguments, dependent: false };
         (launch, buffers)
     }
 
-    fn argument(&self, parameter: usize, buffers: &[OfField], state: &State<'_>) -> Argument {
-        let bytes = self.parameters[parameter].1;
+    fn argument(&self, parameter: usize, buffers: &[OfField]) -> Argument {
+        let bytes = self.parameters[parameter].bytes;
         let mut all = vec![0; bytes as usize];
         for field in self.fields.iter().filter(|field| field.parameter == parameter) {
             let own = buffers.iter().find(|(at, _)| *at == (parameter, field.offset));
-            let buffer = own.map(|(_, buffer)| buffer);
-            let is_whole = field.offset == 0 && field.bytes == bytes;
-            let value = match (&field.value, buffer) {
-                (Value::Buffer(_), Some(buffer)) if is_whole => return Argument::Buffer(*buffer, 0),
-                (Value::Map(map), Some(buffer)) if is_whole => return Argument::TensorMap(map.clone(), *buffer),
-                (Value::Buffer(_), Some(buffer)) => state.address(*buffer).to_le_bytes().to_vec(),
-                (Value::Map(map), Some(buffer)) => {
-                    TensorMap { address: state.address(*buffer), ..**map }.encode().to_vec()
-                }
-                (Value::Number(number), _) => number.to_le_bytes().to_vec(),
-                _ => continue,
+            let value = match (&field.value, own) {
+                (Value::Number(number), _) => Argument::u64(*number),
+                (Value::Buffer(_), Some((_, buffer))) => Argument::Buffer(*buffer, 0),
+                (Value::Map(map), Some((_, buffer))) => Argument::TensorMap(map.clone(), *buffer),
+                (_, None) => continue,
             };
+            let is_whole = field.offset == 0 && field.bytes == bytes;
+            if is_whole && !matches!(value, Argument::Bytes(_)) {
+                return value;
+            }
+            let (value, at) = (value.bytes(), field.offset as usize);
             let count = (field.bytes as usize).min(value.len());
-            let at = field.offset as usize;
             if let Some(own) = all.get_mut(at..at + count) {
                 own.copy_from_slice(&value[..count]);
             }
@@ -116,16 +109,11 @@ impl Assumed {
 
     /// The parameter, and what is added if the field is a part of it: `args+16`.
     pub fn name_of(&self, field: &Assumption) -> String {
-        let (name, bytes) = &self.parameters[field.parameter];
-        match (field.offset, field.bytes) {
-            (0, own) if own == *bytes => name.clone(),
-            (offset, _) => format!("{name}+{offset}"),
+        let Parameter { name, bytes, .. } = &self.parameters[field.parameter];
+        match field.offset {
+            0 if field.bytes == *bytes => name.clone(),
+            offset => format!("{name}+{offset}"),
         }
-    }
-
-    /// Each field in words, as `n=256`, `out:buffer`, `map:tensor 2D box 64x128 of u16`.
-    pub fn arguments(&self) -> Vec<String> {
-        self.fields.iter().map(|field| format!("{}{}", self.name_of(field), said(&field.value))).collect()
     }
 
     /// The parameter and the offset in it of a place in the parameters, of which the beginnings are given.
@@ -133,41 +121,5 @@ impl Assumed {
         let index = parameters.iter().rposition(|own| own.offset <= offset)?;
         let within = offset - parameters[index].offset;
         (within < parameters[index].bytes).then_some((index, within))
-    }
-}
-
-fn said(value: &Value) -> String {
-    match value {
-        Value::Number(number) => format!("={number}"),
-        Value::Buffer(maps) => {
-            maps.iter().fold(":buffer".to_owned(), |text, (at, map)| format!("{text} with at {at} a {}", map_said(map)))
-        }
-        Value::Map(map) => format!(":{}", map_said(map)),
-    }
-}
-
-fn map_said(map: &TensorMap) -> String {
-    let mut text = format!("tensor {}D of {:?} box ", map.rank, map.element).to_lowercase();
-    for (index, size) in map.box_sizes[..map.rank.min(5) as usize].iter().enumerate() {
-        let _ = write!(text, "{}{size}", if index == 0 { "" } else { "x" });
-    }
-    text
-}
-
-impl Display for Assumed {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let size = |size: &Dim3| match size {
-            [x, 1, 1] => x.to_string(),
-            [x, y, 1] => format!("{x},{y}"),
-            [x, y, z] => format!("{x},{y},{z}"),
-        };
-        write!(f, "--grid {} --block {}", size(&self.grid), size(&self.block))?;
-        if self.cluster != [1; 3] {
-            write!(f, " --cluster {}", size(&self.cluster))?;
-        }
-        if self.shared > 0 {
-            write!(f, " --shared {}", self.shared)?;
-        }
-        self.arguments().iter().try_for_each(|argument| write!(f, " '{argument}'"))
     }
 }

@@ -14,14 +14,8 @@ const LARGEST: u64 = 256;
 
 /// A tensor of elements of two bytes, whose boxes have so many bytes. Its address is that of a buffer, which is put in later.
 pub fn map_of(rank: usize, bytes: u64) -> TensorMap {
-    let mut map = TensorMap { element: TensorElement::U16, rank: rank as u32, sizes: SIZES, ..TensorMap::default() };
-    let mut stride = u64::from(SIZES[0]) * 2;
-    for (own, size) in map.strides.iter_mut().zip(&SIZES[1..]) {
-        *own = stride;
-        stride *= u64::from(*size);
-    }
-    map.element_strides = [1; 5];
-    map.box_sizes = [1; 5];
+    let rank = rank.min(SIZES.len());
+    let mut map = TensorMap::tiled(TensorElement::U16, &SIZES[..rank], &[]);
     let mut rest = (bytes / 2).max(8);
     for (dimension, own) in map.box_sizes.iter_mut().enumerate().take(rank) {
         let most = match (dimension, rank) {

@@ -363,7 +363,7 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
         block: [32, 1, 1],
         cluster: [1; 3],
         shared: given.shared.unwrap_or(if is_dynamic { most } else { 0 }),
-        parameters: program.parameters.iter().map(|own| (own.name.clone(), own.bytes)).collect(),
+        parameters: program.parameters.clone(),
         fields: Vec::new(),
     };
     for (parameter, own) in program.parameters.iter().enumerate() {

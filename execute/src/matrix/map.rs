@@ -66,11 +66,14 @@ impl TensorElement {
 }
 
 /// How channels are grouped. Only a map without groups is executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, EnumString, PartialEq, Eq)]
 pub enum Interleave {
     #[default]
+    #[strum(to_string = "none")]
     None,
+    #[strum(to_string = "16B")]
     B16,
+    #[strum(to_string = "32B")]
     B32,
 }
 

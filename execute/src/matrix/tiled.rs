@@ -11,6 +11,18 @@ const MOST_IN_BOX: u32 = 256;
 const MOST_STRIDE: u32 = 8;
 
 impl TensorMap {
+    /// The swizzles by their names: the mode and the atomicity, as `tensormap.replace` numbers them.
+    pub const SWIZZLES: [(&str, (u8, u8)); 8] = [
+        ("none", (0, 0)),
+        ("32B", (1, 0)),
+        ("64B", (2, 0)),
+        ("96B", (4, 0)),
+        ("128B", (3, 0)),
+        ("128B_atom32B", (3, 1)),
+        ("128B_atom32B_flip8B", (3, 2)),
+        ("128B_atom64B", (3, 3)),
+    ];
+
     /// A map of a tensor whose elements lie side by side, and of its boxes. Sizes are in elements, the contiguous dimension first.
     /// Dimensions behind the fifth are left out.
     pub fn tiled(element: TensorElement, sizes: &[u32], box_sizes: &[u32]) -> Self {

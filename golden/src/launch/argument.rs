@@ -1,5 +1,5 @@
 //! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`, `out+16`,
-//! `d=tensormap(x,128x64,box=64x16)`.
+//! `d=tensormap(x,128x64,box=64x16)`, and of a part of a struct `args+16=1024`.
 
 use std::{
     fs,
@@ -7,7 +7,6 @@ use std::{
 };
 
 use ptx_atomics::ptx::Type;
-use ptx_execute::TensorMap;
 
 use super::{
     element::{self, Number},
@@ -22,6 +21,16 @@ pub struct Given {
     pub value: Value,
     /// As it was written.
     pub text: String,
+}
+
+/// What an argument is for: a parameter, the part of one at an offset in bytes, or what stands in the buffer that is one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    pub parameter: &'a str,
+    /// `args+16`
+    pub offset: Option<u64>,
+    /// `out[128]`, `args+16[128]`
+    pub inside: Option<u64>,
 }
 
 /// What an argument is.
@@ -50,6 +59,8 @@ pub enum Fill {
     Iota,
     /// Nobody has written it.
     Uninitialized,
+    /// As many small random numbers of 32 bits as are touched.
+    Small,
     /// The same in each element, or one for each.
     Numbers(Vec<Number>),
     File(PathBuf),
@@ -66,8 +77,6 @@ pub enum Content {
     /// As many as are touched, of small random numbers, or of zeros.
     Grows,
     GrowsZero,
-    /// A tensor map of the buffer with this number.
-    TensorMap(Box<TensorMap>, usize),
 }
 
 impl Content {
@@ -77,7 +86,6 @@ impl Content {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
             Self::Random(count, ..) => Some(count * element::size(ty) as u64),
             Self::Uninitialized(bytes) => Some(*bytes),
-            Self::TensorMap(..) => Some(128),
             Self::Grows | Self::GrowsZero => None,
         }
     }
@@ -93,13 +101,35 @@ const RANDOM: [(Number, Number); 2] =
 impl Given {
     pub fn read(text: &str) -> Result<Self, String> {
         let (name, rest) = match text.find([':', '=']) {
-            Some(at) if is_name(&text[..at]) && element::named(&text[..at]).is_none() => {
+            Some(at) if Place::read(&text[..at]).is_some_and(|place| element::named(place.parameter).is_none()) => {
                 (Some(text[..at].to_owned()), &text[at + 1..])
             }
             _ => (None, text),
         };
         let value = Value::read(rest).map_err(|why| format!("'{text}': {why}"))?;
         Ok(Self { name, value, text: text.to_owned() })
+    }
+
+    /// Whether it is a buffer of small random numbers.
+    pub fn is_small(&self) -> bool {
+        matches!(self.value, Value::Buffer { fill: Fill::Small, .. })
+    }
+
+    /// What it is for, if it says so.
+    pub fn place(&self) -> Option<Place<'_>> {
+        Place::read(self.name.as_ref()?)
+    }
+}
+
+impl<'a> Place<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let (text, inside) = match text.strip_suffix(']') {
+            Some(text) => text.split_once('[').map(|(text, inside)| (text, Some(inside)))?,
+            None => (text, None),
+        };
+        let (parameter, offset) = text.split_once('+').map_or((text, None), |(name, offset)| (name, Some(offset)));
+        let number = |text: Option<&str>| text.map(str::parse).transpose().ok();
+        is_name(parameter).then_some(Self { parameter, offset: number(offset)?, inside: number(inside)? })
     }
 }
 
@@ -170,6 +200,7 @@ impl Fill {
             ("random", _) => Self::Random(None),
             ("iota", _) => Self::Iota,
             ("uninitialized", _) => Self::Uninitialized,
+            ("small", _) => Self::Small,
             (_, Some(range)) => match &numbers(range)?[..] {
                 [first, last] if first.float() <= last.float() => Self::Random(Some((*first, *last))),
                 _ => return Err("random(FIRST,LAST) takes two numbers, the lower one first".into()),
@@ -188,7 +219,7 @@ impl Fill {
 
     /// Whether it says how many elements there are.
     pub fn has_count(&self) -> bool {
-        matches!(self, Self::File(_)) || matches!(self, Self::Numbers(list) if list.len() > 1)
+        matches!(self, Self::File(_) | Self::Small) || matches!(self, Self::Numbers(list) if list.len() > 1)
     }
 
     fn is_zero(&self) -> bool {
@@ -210,8 +241,13 @@ impl Fill {
             _ => (ty, None),
         };
         let ty = ty.ok_or("it has no type")?;
-        if self.is_zero() && count.is_none() {
-            return Ok((ty, Content::GrowsZero));
+        match count {
+            None if self.is_zero() => return Ok((ty, Content::GrowsZero)),
+            None if *self == Self::Small => return Ok((ty, Content::Grows)),
+            Some(_) if *self == Self::Small => {
+                return Err("a buffer of small numbers has as many as are touched: leave their count out".into());
+            }
+            _ => {}
         }
         let count = match (count, known) {
             (Some(count), Some(known)) if count != known => {
@@ -239,7 +275,7 @@ impl Fill {
             Self::Numbers(list) => {
                 each(&|index| list.get(index as usize).or(list.first()).copied().unwrap_or(Number::Integer(0)))?
             }
-            Self::File(_) => return Err("it is a file".into()),
+            Self::File(_) | Self::Small => return Err("it has no count".into()),
         };
         Ok((ty, content))
     }
@@ -310,6 +346,10 @@ mod tests {
         check("n:f32:2.5", Ok("n: f32 2.5"));
         check("out", Ok(": &out+0"));
         check("p=out+16", Ok("p: &out+16"));
+        check("p:u32[]=small", Ok("p: u32 Grows"));
+        check("args+16=7", Ok("args+16: - 7"));
+        check("args+16:u32[2]", Ok("args+16: u32 Bytes([0, 0, 0, 0, 0, 0, 0, 0])"));
+        check("args+16[128]=u8:7", Ok("args+16[128]: u8 7"));
     }
 
     #[test]
@@ -321,6 +361,8 @@ mod tests {
         check("u8[2]=1,2,3", Err("there are 3 values for 2"));
         check("u8[1]=256", Err("256 does not fit in u8"));
         check("u8[]=1", Err("how many elements it has is not said"));
+        check("u8[2]=small", Err("a buffer of small numbers has as many as are touched: leave their count out"));
+        check("args+x=7", Err("'args+x=7': it is no buffer as 'out:f32[1024]', no number and no name"));
         check("u8[]=iota", Err("how many elements it has is not said"));
         check(
             "u64[0xffffffffffffffff]",

@@ -2,6 +2,7 @@
 //! The command `ptx-atomics run` has the same.
 
 pub mod argument;
+pub mod assumed;
 pub mod comment;
 pub mod element;
 pub mod expect;

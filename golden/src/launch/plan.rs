@@ -6,7 +6,7 @@ use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Typ
 use ptx_execute::{Dim3, TensorMap};
 
 use super::{
-    argument::{Content, Given, Value},
+    argument::{Content, Given, Place, Value},
     element::{self, Number},
     expect::Expectation,
     sizes::{Sizes, Wanted},
@@ -19,9 +19,10 @@ pub struct Plan {
     /// The line that says it, from 1; 0 if it stands in no file.
     pub line: u32,
     pub buffers: Vec<Allocation>,
+    pub maps: Vec<MapIn>,
     pub launches: Vec<Planned>,
     pub expect: Vec<Expectation>,
-    /// What nobody has asked for.
+    /// Arguments that nobody has given.
     pub chosen: Vec<String>,
     /// The files that buffers are written to.
     pub out: Vec<(String, PathBuf)>,
@@ -35,10 +36,24 @@ pub struct Allocation {
     pub content: Content,
 }
 
+/// A tensor map that stands in a buffer.
+#[derive(Clone, Debug)]
+pub struct MapIn {
+    /// The number of the buffer.
+    pub buffer: usize,
+    /// Where in it, in bytes.
+    pub at: usize,
+    pub map: Box<TensorMap>,
+    /// The number of the buffer with the tensor.
+    pub data: usize,
+}
+
 /// A launch.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub kernel: String,
+    /// What the user or the kernel says of the sizes.
+    pub said: Wanted,
     pub sizes: Sizes,
     pub arguments: Vec<Passed>,
     pub dependent: bool,
@@ -54,12 +69,12 @@ pub enum Passed {
     Variable(String, u64),
     /// A tensor map of the buffer with this number.
     TensorMap(Box<TensorMap>, usize),
-    /// A number that the code admits: the name of the parameter, and its type.
-    Some(String, Type),
+    /// Parts at these offsets in bytes, of a parameter of so many bytes. Other parts are zero.
+    Parts(u64, Vec<(u64, Passed)>),
+    /// Nothing is said of it.
+    Open,
 }
 
-/// The most bytes of a buffer that grows.
-pub const GROWS: u64 = 64 << 20;
 /// The size of a tensor map, which is aligned to half of it at least.
 const TENSOR_MAP: u64 = 128;
 
@@ -119,13 +134,13 @@ impl Plan {
     /// Adds a launch. Files of its buffers are in a folder.
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
         let (function, head) = kernel(module, wish.kernel).map_err(|why| vec![why])?;
-        let (sizes, chosen) = wish.sizes.complete(&head);
+        let said = wish.sizes.of_kernel(&head);
+        let sizes = said.complete(&head);
         let mut wrong = sizes.wrong(&head, declared_shared(function));
-        self.chosen.extend(chosen);
         let kernel = function.name.clone();
         match self.arguments(module, &head.parameters, wish.arguments, folder) {
             Ok(arguments) if wrong.is_empty() => {
-                self.launches.push(Planned { kernel, sizes, arguments, dependent: wish.dependent });
+                self.launches.push(Planned { kernel, said, sizes, arguments, dependent: wish.dependent });
                 return Ok(());
             }
             Ok(_) => {}
@@ -142,17 +157,19 @@ impl Plan {
         given: &[Given],
         folder: &Path,
     ) -> Result<Vec<Passed>, Vec<String>> {
-        let of_parameter = |given: &&Given, parameter: &Parameter| given.name.as_ref() == Some(&parameter.name);
+        let of_parameter = |given: &&Given, parameter: &Parameter| {
+            given.place().is_some_and(|place| place.parameter == parameter.name)
+        };
         let mut others = given.iter().filter(|given| !parameters.iter().any(|one| of_parameter(given, one)));
         let all_named = others.clone().next().is_none();
         let mut wrong = Vec::new();
         let mut passed = Vec::new();
-        let has_pointers = parameters.iter().any(|parameter| parameter.is_pointer);
         for parameter in parameters {
-            let named = given.iter().find(|given| of_parameter(given, parameter));
-            let one = match named.or_else(|| others.next()) {
+            let named: Vec<&Given> = given.iter().filter(|given| of_parameter(given, parameter)).collect();
+            let one = match if named.is_empty() { others.next() } else { None } {
                 Some(given) => self.given(module, parameter, given, folder),
-                None if all_named => self.filled(parameter, has_pointers),
+                None if !named.is_empty() => self.parts(module, parameter, &named, folder),
+                None if all_named => Ok(Passed::Open),
                 None => {
                     let (count, known) = (parameters.len(), given.len());
                     let are = if known == 1 { "is" } else { "are" };
@@ -170,6 +187,48 @@ impl Plan {
             wrong.push(format!("it has {count} parameter{}, and '{}' is one more argument", s(count), more.text));
         }
         if wrong.is_empty() { Ok(passed) } else { Err(wrong) }
+    }
+
+    /// What a parameter is of which all or parts have these arguments.
+    pub fn parts(
+        &mut self,
+        module: &Module,
+        parameter: &Parameter,
+        named: &[&Given],
+        folder: &Path,
+    ) -> Result<Passed, String> {
+        let mut parts: Vec<(u64, Passed)> = Vec::new();
+        for given in named {
+            let Some(Place { offset, inside, .. }) = given.place() else { continue };
+            let text = &given.text;
+            let at = offset.unwrap_or(0);
+            let own = parts.iter().rev().find(|(own, _)| *own == at).map(|(_, passed)| passed);
+            match (inside, own, &given.value) {
+                (Some(inside), Some(Passed::Buffer(buffer, 0)), Value::TensorMap(tensor)) => {
+                    let buffer = *buffer;
+                    let (map, data) = self.tensor(given.name.as_deref().unwrap_or_default(), tensor, folder)?;
+                    self.maps.push(MapIn { buffer, at: inside as usize, map, data });
+                }
+                (Some(_), _, Value::TensorMap(_)) => {
+                    return Err(format!("'{text}' is in a buffer, and no argument in front of it makes one there"));
+                }
+                (Some(_), ..) => return Err(format!("'{text}': only a tensor map is put into a buffer")),
+                (None, Some(_), _) => return Err(format!("'{text}' is a second argument for the same place")),
+                (None, None, _) if offset.is_none() => parts.push((0, self.given(module, parameter, given, folder)?)),
+                (None, None, _) => {
+                    let all = bytes(parameter);
+                    let rest = all.checked_sub(at).filter(|rest| *rest > 0);
+                    let rest = rest.ok_or_else(|| format!("'{text}' is behind its {all} bytes"))?;
+                    let part = Parameter { ty: Some(Type::B8), elements: Some(rest), align: 1, ..parameter.clone() };
+                    parts.push((at, self.given(module, &part, given, folder)?));
+                }
+            }
+        }
+        let is_whole = named.iter().any(|given| given.place().is_some_and(|place| place.offset.is_none()));
+        match parts.pop() {
+            Some((_, one)) if is_whole && parts.is_empty() => Ok(one),
+            last => Ok(Passed::Parts(bytes(parameter), parts.into_iter().chain(last).collect())),
+        }
     }
 
     fn given(
@@ -200,7 +259,9 @@ impl Plan {
             Value::TensorMap(tensor) => self.tensor_map(parameter, name, tensor, folder),
             Value::Number(Some(ty), number) => {
                 let encoded = element::encode(*ty, *number)?;
-                if parameter.elements.is_none() && encoded.len() as u64 != bytes {
+                let fits =
+                    if is_struct(parameter) { encoded.len() as u64 <= bytes } else { encoded.len() as u64 == bytes };
+                if !fits {
                     return Err(format!(
                         "'{}' has {} bits, and the parameter has {}",
                         given.text,
@@ -209,6 +270,14 @@ impl Plan {
                     ));
                 }
                 Ok(Passed::Bytes(encoded))
+            }
+            Value::Number(None, Number::Integer(number @ 0..)) if is_struct(parameter) => {
+                let mut encoded = number.to_le_bytes().to_vec();
+                encoded.truncate(16 - number.leading_zeros() as usize / 8);
+                match encoded.len() as u64 <= bytes {
+                    true => Ok(Passed::Bytes(encoded)),
+                    false => Err(format!("{number} does not fit in its {bytes} bytes")),
+                }
             }
             Value::Number(None, number) => {
                 Ok(Passed::Bytes(element::encode(number_type(parameter, *number)?, *number)?))
@@ -224,9 +293,21 @@ impl Plan {
         tensor: &Tensor,
         folder: &Path,
     ) -> Result<Passed, String> {
+        let (map, data) = self.tensor(&name, tensor, folder)?;
+        if bytes(parameter) >= TENSOR_MAP {
+            return Ok(Passed::TensorMap(map, data));
+        }
+        pointer(parameter, "tensormap()")?;
+        let buffer = self.allocate(name, Type::B64, Content::Uninitialized(TENSOR_MAP))?;
+        self.maps.push(MapIn { buffer, at: 0, map, data });
+        Ok(Passed::Buffer(buffer, 0))
+    }
+
+    /// A tensor map with a name, and the number of the buffer with the tensor.
+    fn tensor(&mut self, name: &str, tensor: &Tensor, folder: &Path) -> Result<(Box<TensorMap>, usize), String> {
         let of = Given::read(&tensor.of)?;
         let text = &of.text;
-        let buffer = match &of.value {
+        let data = match &of.value {
             Value::Buffer { ty, count, fill } => {
                 let count = if fill.has_count() { *count } else { count.or(Some(tensor.count())) };
                 let (ty, content) = fill.content(*ty, count, folder).map_err(|why| format!("'{text}': {why}"))?;
@@ -238,32 +319,8 @@ impl Plan {
             }
             _ => return Err(format!("'{text}' is no buffer")),
         };
-        let Allocation { ty, content, .. } = &self.buffers[buffer];
-        let map = Box::new(tensor.map(*ty, content.bytes(*ty))?);
-        if is_tensor_map(parameter) {
-            return Ok(Passed::TensorMap(map, buffer));
-        }
-        pointer(parameter, "tensormap()")?;
-        Ok(Passed::Buffer(self.allocate(name, Type::B64, Content::TensorMap(map, buffer))?, 0))
-    }
-
-    /// What a parameter is of which nothing is said.
-    fn filled(&mut self, parameter: &Parameter, has_pointers: bool) -> Result<Passed, String> {
-        let Parameter { name, ty, elements, is_pointer, .. } = parameter;
-        match (ty, elements) {
-            _ if is_tensor_map(parameter) => {
-                Err("it is a tensor map: give one, as in 'tensormap(x:f16[],128x64,box=64x16)'".into())
-            }
-            (_, Some(_)) => {
-                self.chosen.push(format!("'{name}' has {} bytes that are 0", bytes(parameter)));
-                Ok(Passed::Bytes(Vec::new()))
-            }
-            (Some(ty), None) if *is_pointer || !has_pointers && ty.bits() == 64 && !element::is_float(*ty) => {
-                Ok(Passed::Buffer(self.allocate(name.clone(), Type::U32, Content::Grows)?, 0))
-            }
-            (Some(ty), None) => Ok(Passed::Some(name.clone(), *ty)),
-            (None, None) => Err("it has no type".into()),
-        }
+        let Allocation { ty, content, .. } = &self.buffers[data];
+        Ok((Box::new(tensor.map(*ty, content.bytes(*ty))?), data))
     }
 
     /// A new buffer; its number.
@@ -275,9 +332,10 @@ impl Plan {
         Ok(self.buffers.len() - 1)
     }
 
-    /// Whether a number is to be found that the code admits.
-    pub fn has_guesses(&self) -> bool {
-        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(..)))
+    /// All that nobody has asked for, as options and arguments.
+    pub fn chosen(&self) -> Vec<String> {
+        let sizes = self.launches.iter().flat_map(|launch| launch.said.chosen(&launch.sizes));
+        sizes.chain(self.chosen.iter().cloned()).collect()
     }
 
     /// The type of what a name stands for: a buffer, or a variable.
@@ -317,6 +375,11 @@ fn s(count: usize) -> &'static str {
 fn bytes(parameter: &Parameter) -> u64 {
     let element = parameter.ty.map_or(1, |ty| u64::from(ty.bits()) / 8);
     element * parameter.elements.unwrap_or(1)
+}
+
+/// Whether it has parts.
+fn is_struct(parameter: &Parameter) -> bool {
+    parameter.elements.is_some() || bytes(parameter) > 8
 }
 
 fn is_tensor_map(parameter: &Parameter) -> bool {
@@ -371,12 +434,19 @@ mod tests {
 
     #[test]
     fn arguments() {
-        check("k", "", Ok(r#"p [Buffer(0, 0), Some("n", U32), Some("x", F32)]"#));
-        check("k", "n=7", Ok(r#"p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some("x", F32)]"#));
+        check("k", "", Ok("[Open, Open, Open]"));
+        check("k", "n=7", Ok("[Open, Bytes([7, 0, 0, 0]), Open]"));
         check("k", "out:u8[1] 7 1", Ok("out [Buffer(0, 0), Bytes([7, 0, 0, 0]), Bytes([0, 0, 128, 63])]"));
         check("k", "x=2 word+4 7", Ok(r#"[Variable("word", 4), Bytes([7, 0, 0, 0]), Bytes([0, 0, 0, 64])]"#));
-        check("plain", "", Ok("a b [Buffer(0, 0), Buffer(1, 0), Bytes([])]"));
+        check("plain", "", Ok("[Open, Open, Open]"));
         check("plain", "x:u8[1] x+1 u32:7", Ok("x [Buffer(0, 0), Buffer(0, 1), Bytes([7, 0, 0, 0])]"));
+        check("plain", "x:u8[1] x+1 300", Ok("x [Buffer(0, 0), Buffer(0, 1), Bytes([44, 1])]"));
+        check(
+            "plain",
+            "a=0 b+4=u16:7 s:u8[1] s+8:u8[]=small",
+            Ok("s s+8 [Bytes([0, 0, 0, 0, 0, 0, 0, 0]), Parts(8, [(4, Bytes([7, 0]))]), \
+                Parts(16, [(0, Buffer(0, 0)), (8, Buffer(1, 0))])]"),
+        );
     }
 
     #[test]
@@ -391,6 +461,14 @@ mod tests {
         );
         check_k("n=u64:7", "parameter 'n': 'n=u64:7' has 64 bits, and the parameter has 32");
         check_k("n=1.5", "parameter 'n': 1.5 is no u32");
+        check_k("n+4=1", "parameter 'n': 'n+4=1' is behind its 4 bytes");
+        check_k("n+2=70000", "parameter 'n': 70000 does not fit in its 2 bytes");
+        check_k("n=1 n=2", "parameter 'n': 'n=2' is a second argument for the same place");
+        check_k("p:u8[1] p[0]=7", "parameter 'p': 'p[0]=7': only a tensor map is put into a buffer");
+        check_k(
+            "p[0]=tensormap(u8[],16,box=16)",
+            "parameter 'p': 'p[0]=tensormap(u8[],16,box=16)' is in a buffer, and no argument in front of it makes one there",
+        );
         check("none", "", Err("'none' is the name of no kernel, or of several; there are k, plain"));
         check(
             "plain",

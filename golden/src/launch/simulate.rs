@@ -2,17 +2,20 @@
 
 use std::{
     any::Any,
+    ops::ControlFlow,
     panic::{self, AssertUnwindSafe},
 };
 
 use ptx_atomics::ptx::{Module, Type};
-use ptx_execute::{Argument, Buffer, Contents, Device, Launch, LaunchError, Options, Report, Schedule, TensorMap};
+use ptx_execute::{
+    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Options, Progress, Report, Schedule, TensorMap,
+};
 
 use super::{
     argument::Content,
     element::{self, Number},
     expect::{Expectation, Memory},
-    plan::{Allocation, GROWS, Passed, Plan, Planned, variables},
+    plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
     sizes::Sizes,
 };
 
@@ -23,6 +26,8 @@ pub struct Simulation<'a> {
     pub options: Options,
     /// In place of the one that a seed gives.
     pub schedule: Option<Schedule>,
+    /// Is told how far a launch has come.
+    pub watch: &'a (dyn Fn(Progress) + Sync),
 }
 
 /// What came of an execution.
@@ -49,11 +54,6 @@ impl Memory for Held {
     }
 }
 
-/// What a number is of which nothing is said, if the code admits it.
-const NUMBER: i128 = 64;
-/// The same of floating point.
-const FLOAT: i128 = 1;
-
 impl Simulation<'_> {
     /// Runs it with a seed. `names` are what is kept of memory.
     pub fn run(&self, seed: u64, names: &[String]) -> Outcome {
@@ -66,21 +66,16 @@ impl Simulation<'_> {
 
     fn run_with(&self, options: Options, seed: u64, names: &[String]) -> Result<Outcome, Vec<LaunchError>> {
         let mut device = Device::new(self.module, options)?;
-        let buffers: Vec<Buffer> = self
-            .plan
-            .buffers
-            .iter()
-            .enumerate()
-            .map(|(index, buffer)| {
-                device.allocate(&buffer.name, contents(buffer, seed.wrapping_mul(0x1_0001).wrapping_add(index as u64)))
-            })
-            .collect();
-        self.write_tensor_maps(&mut device, &buffers);
+        let buffers = self.allocate(&mut device, seed);
         let mut outcome = Outcome { seed, ..Outcome::default() };
         let mut ended = false;
         for planned in &self.plan.launches {
             let launch = self.launch(planned, &device, &buffers)?;
-            match device.launch(&launch) {
+            let mut watch = |progress| {
+                (self.watch)(progress);
+                ControlFlow::Continue(())
+            };
+            match device.launch_with(&launch, &mut watch) {
                 Ok(report) => {
                     ended = report.findings.iter().any(|finding| finding.kind.ends());
                     outcome.reports.push(report);
@@ -97,34 +92,33 @@ impl Simulation<'_> {
         Ok(outcome)
     }
 
-    fn launch(&self, planned: &Planned, device: &Device<'_>, buffers: &[Buffer]) -> Result<Launch, Vec<LaunchError>> {
-        let argument = |passed: &Passed| match passed {
-            Passed::Bytes(bytes) => Ok(Argument::Bytes(bytes.clone())),
-            Passed::Buffer(index, offset) => Ok(Argument::Buffer(buffers[*index], *offset)),
-            Passed::Variable(name, offset) => {
-                let buffer = device.variable(name).map(|buffer| Argument::Buffer(buffer, *offset));
-                buffer.ok_or_else(|| LaunchError { line: None, reason: format!("the variable '{name}' has no memory") })
-            }
-            Passed::TensorMap(map, buffer) => Ok(Argument::TensorMap(map.clone(), buffers[*buffer])),
-            Passed::Some(_, ty) => {
-                let number = if element::is_float(*ty) { FLOAT } else { NUMBER };
-                Ok(Argument::Bytes(element::encode(*ty, Number::Integer(number)).unwrap_or_default()))
-            }
-        };
-        let arguments =
-            planned.arguments.iter().map(argument).collect::<Result<_, _>>().map_err(|error| vec![error])?;
+    /// A launch on a device that has the buffers of the plan.
+    pub fn launch(
+        &self,
+        planned: &Planned,
+        device: &Device<'_>,
+        buffers: &[Buffer],
+    ) -> Result<Launch, Vec<LaunchError>> {
+        let arguments = planned.arguments.iter().map(|passed| argument(passed, device, buffers));
+        let arguments = arguments.collect::<Result<_, _>>().map_err(|error| vec![error])?;
         let Planned { kernel, sizes: Sizes { grid, block, cluster, shared }, dependent, .. } = planned.clone();
         Ok(Launch { kernel, grid, block, cluster, shared, arguments, dependent })
     }
 
-    /// Writes the maps that are in buffers: where their data lies is known when all buffers are there.
-    fn write_tensor_maps(&self, device: &mut Device<'_>, buffers: &[Buffer]) {
-        for (buffer, of) in buffers.iter().zip(&self.plan.buffers) {
-            if let Content::TensorMap(map, data) = &of.content {
-                let map = TensorMap { address: device.address(buffers[*data]), ..**map };
-                device.write(*buffer, 0, &map.encode());
-            }
+    /// The buffers of the plan on a device.
+    pub fn allocate(&self, device: &mut Device<'_>, seed: u64) -> Vec<Buffer> {
+        let all = self.plan.buffers.iter().zip(0..);
+        let buffers: Vec<Buffer> = all
+            .map(|(buffer, index)| {
+                device.allocate(&buffer.name, contents(buffer, seed.wrapping_mul(0x1_0001).wrapping_add(index)))
+            })
+            .collect();
+        // Where the data of a tensor map lies is known when all buffers are there.
+        for MapIn { buffer, at, map, data } in &self.plan.maps {
+            let map = TensorMap { address: device.address(buffers[*data]), ..**map };
+            device.write(buffers[*buffer], *at, &map.encode());
         }
+        buffers
     }
 
     fn held(&self, device: &Device<'_>, buffers: &[Buffer], names: &[String]) -> Held {
@@ -145,27 +139,29 @@ impl Simulation<'_> {
         );
         Held(held)
     }
+}
 
-    /// A launch with numbers that the code admits: for each parameter of which nothing is said, its place and its bytes.
-    fn fitting(&self, planned: &Planned) -> Result<Vec<(usize, Vec<u8>)>, Vec<LaunchError>> {
-        let mut device = Device::new(self.module, self.options.clone())?;
-        let buffers: Vec<Buffer> =
-            self.plan.buffers.iter().map(|buffer| device.allocate(&buffer.name, Contents::Grows(GROWS))).collect();
-        self.write_tensor_maps(&mut device, &buffers);
-        let launch = self.launch(planned, &device, &buffers)?;
-        let said_nothing = |(index, passed): (usize, &Passed)| match passed {
-            Passed::Some(_, ty) => Some((index, *ty)),
-            _ => None,
-        };
-        let all: Vec<_> = planned.arguments.iter().enumerate().filter_map(said_nothing).collect();
-        let open: Vec<usize> = all.iter().filter(|(_, ty)| !element::is_float(*ty)).map(|(index, _)| *index).collect();
-        let found = launch.fitting(self.module, &open)?.into_iter().next().unwrap_or(launch);
-        let bytes = |(index, _): (usize, Type)| match &found.arguments[index] {
-            Argument::Bytes(bytes) => Some((index, bytes.clone())),
-            _ => None,
-        };
-        Ok(all.into_iter().filter_map(bytes).collect())
-    }
+fn argument(passed: &Passed, device: &Device<'_>, buffers: &[Buffer]) -> Result<Argument, LaunchError> {
+    Ok(match passed {
+        Passed::Bytes(bytes) => Argument::Bytes(bytes.clone()),
+        Passed::Buffer(index, offset) => Argument::Buffer(buffers[*index], *offset),
+        Passed::Variable(name, offset) => match device.variable(name) {
+            Some(buffer) => Argument::Buffer(buffer, *offset),
+            None => {
+                return Err(LaunchError { line: None, reason: format!("the variable '{name}' has no memory") });
+            }
+        },
+        Passed::TensorMap(map, buffer) => Argument::TensorMap(map.clone(), buffers[*buffer]),
+        Passed::Parts(bytes, parts) => {
+            let mut all = vec![0; *bytes as usize];
+            for (at, part) in parts {
+                let own = argument(part, device, buffers)?.bytes();
+                all.iter_mut().skip(*at as usize).zip(own).for_each(|(to, from)| *to = from);
+            }
+            Argument::Bytes(all)
+        }
+        Passed::Open => Argument::Bytes(Vec::new()),
+    })
 }
 
 fn of_panic(panic: &(dyn Any + Send)) -> String {
@@ -173,30 +169,10 @@ fn of_panic(panic: &(dyn Any + Send)) -> String {
     format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked"))
 }
 
-/// Gives numbers that the code admits to the parameters of which nothing is said.
-pub fn fit(module: &Module, plan: &mut Plan, options: &Options) {
-    if !plan.has_guesses() {
-        return;
-    }
-    let simulation = Simulation { module, plan, options: options.clone(), schedule: None };
-    // What cannot be launched says so when it is.
-    let fitting = |planned| panic::catch_unwind(AssertUnwindSafe(|| simulation.fitting(planned).unwrap_or_default()));
-    let found: Vec<_> = plan.launches.iter().map(|planned| fitting(planned).unwrap_or_default()).collect();
-    for (planned, found) in plan.launches.iter_mut().zip(found) {
-        for (index, bytes) in found {
-            if let Passed::Some(name, ty) = &planned.arguments[index] {
-                plan.chosen.push(format!("{name} is {}", element::shown(*ty, &bytes)));
-                planned.arguments[index] = Passed::Bytes(bytes);
-            }
-        }
-    }
-}
-
 fn contents(buffer: &Allocation, seed: u64) -> Contents {
     match &buffer.content {
         Content::Bytes(bytes) => Contents::Bytes(bytes.clone()),
         Content::Uninitialized(bytes) => Contents::Uninitialized(*bytes),
-        Content::TensorMap(..) => Contents::Uninitialized(128),
         Content::Grows => Contents::Grows(GROWS),
         Content::GrowsZero => Contents::GrowsZero(GROWS),
         Content::Random(count, first, last) => {
@@ -209,15 +185,20 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
 }
 
 /// SplitMix64 ('Fast Splittable Pseudorandom Number Generators', Steele et al., 2014).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    #[cfg(test)]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
     }
 
     /// A number from the first to the last of these.

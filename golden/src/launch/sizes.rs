@@ -87,21 +87,30 @@ impl Wanted {
         }
     }
 
-    /// The sizes of a launch, and what nobody has said of them.
-    pub fn complete(self, head: &Head) -> (Sizes, Vec<String>) {
-        let cluster = self.cluster.or(head.required_ctas).unwrap_or([1; 3]);
-        let mut chosen = Vec::new();
-        let block = self.block.or(head.required_threads).unwrap_or_else(|| {
-            let block = [head.most_threads.unwrap_or(THREADS).clamp(1, THREADS), 1, 1];
-            chosen.push(format!("--block {}", shown(block)));
-            block
-        });
-        let grid = self.grid.unwrap_or_else(|| {
-            let grid = [cluster[0].saturating_mul(CTAS), cluster[1], cluster[2]];
-            chosen.push(format!("--grid {}", shown(grid)));
-            grid
-        });
-        (Sizes { grid, block, cluster, shared: self.shared.unwrap_or(0) }, chosen)
+    /// The same, with what the kernel asks for.
+    pub fn of_kernel(self, head: &Head) -> Self {
+        self.or(Self { block: head.required_threads, cluster: head.required_ctas, ..Self::default() })
+    }
+
+    /// The sizes of a launch.
+    pub fn complete(self, head: &Head) -> Sizes {
+        let cluster = self.cluster.unwrap_or([1; 3]);
+        let block = self.block.unwrap_or([head.most_threads.unwrap_or(THREADS).clamp(1, THREADS), 1, 1]);
+        let grid = self.grid.unwrap_or([cluster[0].saturating_mul(CTAS), cluster[1], cluster[2]]);
+        Sizes { grid, block, cluster, shared: self.shared.unwrap_or(0) }
+    }
+
+    /// What nobody has said of the sizes of a launch.
+    pub fn chosen(self, sizes: &Sizes) -> Vec<String> {
+        let Sizes { grid, block, cluster, shared } = *sizes;
+        let all = [
+            ("--block", self.block.is_none(), shown(block)),
+            ("--grid", self.grid.is_none(), shown(grid)),
+            ("--cluster", self.cluster.is_none() && cluster != [1; 3], shown(cluster)),
+            ("--shared", self.shared.is_none() && shared > 0, shared.to_string()),
+        ];
+        let chosen = all.into_iter().filter(|(_, is_chosen, _)| *is_chosen);
+        chosen.map(|(option, _, value)| format!("{option} {value}")).collect()
     }
 }
 
@@ -207,8 +216,10 @@ mod tests {
     #[test]
     fn what_nobody_says() {
         let check = |wanted: Wanted, head: &str, expected: &str| {
-            let (Sizes { grid, block, .. }, chosen) = wanted.complete(&Head::read(head));
-            assert_eq!(format!("{} {} {}", shown(grid), shown(block), chosen.join(" ")), expected);
+            let said = wanted.of_kernel(&Head::read(head));
+            let sizes = said.complete(&Head::read(head));
+            let Sizes { grid, block, .. } = sizes;
+            assert_eq!(format!("{} {} {}", shown(grid), shown(block), said.chosen(&sizes).join(" ")), expected);
         };
         check(Wanted::default(), ".entry k", "2 128 --block 128 --grid 2");
         check(Wanted::default(), ".entry k() .maxntid 64", "2 64 --block 64 --grid 2");

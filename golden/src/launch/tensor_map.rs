@@ -4,7 +4,7 @@
 use ptx_atomics::ptx::Type;
 use ptx_execute::{
     TensorMap,
-    matrix::map::{Fill as OutOfBounds, TensorElement},
+    matrix::map::{Fill as OutOfBounds, Interleave, TensorElement},
 };
 use strum::IntoEnumIterator;
 
@@ -20,20 +20,11 @@ pub struct Tensor {
     strides: Vec<u64>,
     /// The mode and the atomicity, as `tensormap.replace` numbers them.
     swizzle: (u8, u8),
+    interleave: Interleave,
     fill: OutOfBounds,
     /// None is the buffer's.
     element: Option<TensorElement>,
 }
-
-const SWIZZLES: [(&str, (u8, u8)); 7] = [
-    ("none", (0, 0)),
-    ("32B", (1, 0)),
-    ("64B", (2, 0)),
-    ("128B", (3, 0)),
-    ("128B_atom32B", (3, 1)),
-    ("128B_atom32B_flip8B", (3, 2)),
-    ("128B_atom64B", (3, 3)),
-];
 
 impl Tensor {
     /// Reads what begins with `tensormap(`; nothing if it does not.
@@ -55,6 +46,7 @@ impl Tensor {
             element_strides: vec![1; rank],
             strides: Vec::new(),
             swizzle: (0, 0),
+            interleave: Interleave::None,
             fill: OutOfBounds::Zero,
             element: None,
         };
@@ -64,9 +56,13 @@ impl Tensor {
                 "strides" => tensor.strides = list(value)?,
                 "element_strides" => tensor.element_strides = list(value)?,
                 "swizzle" => {
-                    let known = SWIZZLES.iter().find(|(name, _)| *name == value);
-                    let names = || SWIZZLES.map(|(name, _)| name).join(", ");
+                    let known = TensorMap::SWIZZLES.iter().find(|(name, _)| *name == value);
+                    let names = || TensorMap::SWIZZLES.map(|(name, _)| name).join(", ");
                     tensor.swizzle = known.ok_or_else(|| format!("'{value}' is no swizzle of {}", names()))?.1;
+                }
+                "interleave" => {
+                    let why = |_| format!("the interleave '{value}' is not none, 16B or 32B");
+                    tensor.interleave = value.parse().map_err(why)?;
                 }
                 "fill" => tensor.fill = value.parse().map_err(|_| format!("the fill '{value}' is not zero or nan"))?,
                 "type" => {
@@ -75,7 +71,8 @@ impl Tensor {
                     tensor.element = Some(element);
                 }
                 _ => {
-                    return Err(format!("'{key}' is no option of box, strides, element_strides, swizzle, fill, type"));
+                    let all = "box, strides, element_strides, swizzle, interleave, fill, type";
+                    return Err(format!("'{key}' is no option of {all}"));
                 }
             }
         }
@@ -100,7 +97,7 @@ impl Tensor {
         map.strides.iter_mut().zip(&self.strides).for_each(|(to, from)| *to = *from);
         map.element_strides.iter_mut().zip(&self.element_strides).for_each(|(to, from)| *to = *from);
         (map.swizzle_mode, map.swizzle_atomicity) = self.swizzle;
-        map.fill = self.fill;
+        (map.fill, map.interleave) = (self.fill, self.interleave);
         let mut refused = map.refused();
         if let Some(bytes) = bytes.filter(|bytes| *bytes < map.bytes()) {
             refused.push(format!("the tensor has {} bytes, and its buffer {bytes}", map.bytes()));
@@ -182,11 +179,11 @@ mod tests {
         );
         check(
             "tensormap(x,8,box=8,swizzle=1B)",
-            Err("'1B' is no swizzle of none, 32B, 64B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B"),
+            Err("'1B' is no swizzle of none, 32B, 64B, 96B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B"),
         );
         check(
             "tensormap(x,8,box=8,color=1)",
-            Err("'color' is no option of box, strides, element_strides, swizzle, fill, type"),
+            Err("'color' is no option of box, strides, element_strides, swizzle, interleave, fill, type"),
         );
     }
 

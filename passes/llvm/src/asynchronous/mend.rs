@@ -75,10 +75,19 @@ pub fn check(
         AsyncMode::Check | AsyncMode::Deny => pass.check(),
     };
     match done {
-        Ok(checked) if asynchronous == AsyncMode::Deny => Errors::from(checked.warnings).or(Checked::default()),
+        Ok(checked) if asynchronous == AsyncMode::Deny => {
+            let all: Vec<_> = checked.warnings.into_iter().map(by_analysis).collect();
+            Errors::from(all).or(Checked::default())
+        }
         Ok(checked) => Ok(checked),
         Err(errors) => Ok(unchecked(errors)),
     }
+}
+
+/// What is denied without an execution.
+fn by_analysis(mut finding: Diagnostic) -> Diagnostic {
+    finding.notes.push("by the analysis alone: `ptx-atomics check` looks for an execution that shows it".into());
+    finding
 }
 
 /// Why nothing was checked, as a warning.
