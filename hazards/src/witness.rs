@@ -5,7 +5,10 @@
 
 mod class;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use ptx_execute::{Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search};
 use ptx_isa::Module;
@@ -17,17 +20,19 @@ use crate::finding::{Finding, Rule, Verdict};
 /// How long to look for witnesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long launches are looked for, at most.
+    /// How long launches are looked for, at most; most often, their instructions end it before.
     pub launches: Duration,
     /// How long all takes, at most; a run that has begun then is cut by its instructions.
     pub all: Duration,
     /// How many instructions of warps a run may have.
     pub steps: u64,
+    /// How many all runs may have: a count ends them on each machine at the same place.
+    pub all_steps: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000 }
+        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000, all_steps: 800_000 }
     }
 }
 
@@ -66,8 +71,31 @@ pub struct Witnesses {
     pub plain: Vec<Witness>,
     /// How many executions there were.
     pub runs: u32,
-    /// Whether time was up before each proposed finding had a witness and each seed had its turn.
+    /// How many instructions of warps these had.
+    pub steps: u64,
+    /// Whether time or instructions were up before each proposed finding had a witness and each seed had its turn.
     pub is_cut: bool,
+}
+
+impl Witnesses {
+    /// Those that no finding says: of several that lack the same and have a line in common, the first.
+    pub fn news(&self) -> Vec<&Witness> {
+        let keys = |witness: &Witness| {
+            let (least, most) = witness.lines();
+            [least, most].map(|line| (witness.class, witness.found.lacks_fence, line))
+        };
+        let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
+        let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
+        others
+            .into_iter()
+            .filter(|witness| {
+                let own = keys(witness);
+                let is_told = own.iter().any(|key| told.contains(key));
+                told.extend(own);
+                !is_told
+            })
+            .collect()
+    }
 }
 
 /// How an execution with a seed is run.
@@ -111,7 +139,7 @@ impl Search<'_> {
         // The best launch is run with all schedules before others are.
         for (index, tried) in self.all.launches.clone().iter().enumerate() {
             for seed in 0..if index == 0 { SEEDS } else { SEEDS / 2 } {
-                if Instant::now() >= self.deadline {
+                if self.all.steps >= self.limits.all_steps || Instant::now() >= self.deadline {
                     self.all.is_cut = true;
                     return Ok(());
                 }
@@ -138,6 +166,7 @@ impl Search<'_> {
         let mut device = Device::new(self.module, options)?;
         let launch = tried.launch.launch(&mut device);
         let report = device.launch(&launch)?;
+        self.all.steps += report.time;
         // What comes behind an access that went astray is garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
@@ -173,7 +202,8 @@ impl Search<'_> {
         };
         let exact = self.proposed.iter().position(|finding| pair(finding) == own);
         // What is wrong with one instruction is wrong with whatever it follows.
-        let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
+        let is_alone = found.other.is_none() && found.kind != FindingKind::Unfinished;
+        let single = |finding: &Finding| is_alone && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));
         exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)))
     }
@@ -191,6 +221,9 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     let names = |line| line == finding.line || Some(line) == finding.first;
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
+        Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
+            finding.verdict == Verdict::Note && finding.first == Some(found.site.line)
+        }
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
         // Which of two barriers the machine names depends on the order of threads.
         Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),

@@ -148,7 +148,7 @@ fn witnesses(args: &KernelArgs, module: &Ptx, report: &Report) -> Option<Witness
     let given =
         Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
     let all = Duration::from_secs(args.time_limit);
-    let limits = Limits { launches: all / 4, all, ..Limits::default() };
+    let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
     ptx_hazards::witnesses(module, kernel, &report.findings, &given, limits).ok()
 }

@@ -8,7 +8,7 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
+use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness, Witnesses};
 use strum::IntoStaticStr;
 
 use super::kernels::{Checked, Module, Origin};
@@ -145,7 +145,7 @@ impl Placed {
                 let level = Level::of(finding, &executed);
                 Self { explained: explained.clone(), level, executed, ..at(finding) }
             });
-            let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
+            let alone = kernel.witnesses.iter().flat_map(Witnesses::news);
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
                 let executed = Executed::new(kernel, witness);
@@ -167,12 +167,6 @@ impl Placed {
     pub fn message_without_lines(&self) -> String {
         relocated(&self.message, |_| None)
     }
-}
-
-/// Whether a witness shows what no finding says: neither of its pair of accesses, nor of an access that lacks something anyway.
-fn is_news(kernel: &Checked, witness: &Witness) -> bool {
-    let shown = |other: &&Witness| other.shows.is_some() && other.lines().0 == witness.lines().0;
-    witness.shows.is_none() && !kernel.witnesses.iter().flat_map(|all| &all.found).any(|other| shown(&other))
 }
 
 /// What only an execution has found.

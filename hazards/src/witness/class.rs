@@ -43,6 +43,8 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
         FindingKind::Race if is_in_buffer(finding, tried) && !finding.message.contains("tensor map") => None,
         FindingKind::Race if is_lenient(finding) => Some(Class::Warning),
         FindingKind::Race => Some(Class::Wrong),
+        // Many kernels end without the wait, and lose nothing on the GPUs there are.
+        FindingKind::Unfinished => Some(Class::Warning),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
         // If no launch ends, the arguments may be why.
