@@ -61,6 +61,8 @@ pub enum FindingKind {
     Misuse,
     /// A CTA ends while an asynchronous operation may still read its shared memory.
     Unfinished,
+    /// Shared memory is accessed of a CTA that may not have begun, or has ended.
+    Absent,
     /// The kernel stopped itself: `trap`, a failed assertion, a panic.
     Trap,
     /// A thread executed more instructions than the limit.

@@ -10,7 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_execute::{Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search};
+use ptx_execute::{
+    Device, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule, Site, Tried, search,
+};
 use ptx_isa::Module;
 
 pub use self::class::Class;
@@ -45,6 +47,8 @@ pub struct Witness {
     pub seed: u64,
     /// The order of the threads, which follows from the seed.
     pub schedule: Schedule,
+    /// Whether it takes two such launches, of which the second one may start before the first one has ended.
+    pub is_dependent: bool,
     /// What is about asynchronous operations, and how sure it is.
     pub class: Class,
     /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
@@ -57,6 +61,17 @@ impl Witness {
     /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
     pub fn lines(&self) -> (u32, u32) {
         lines(&self.found)
+    }
+
+    /// The execution once more.
+    ///
+    /// # Errors
+    /// If the machine cannot launch the kernel.
+    pub fn again(&self, module: &Module, limits: Limits) -> Result<Report, Vec<LaunchError>> {
+        let mut device = Device::new(module, options(self.seed, limits))?;
+        let launch = self.launch.launch(&mut device);
+        let report = device.launch(&launch)?;
+        if self.is_dependent { device.launch(&Launch { dependent: true, ..launch }) } else { Ok(report) }
     }
 }
 
@@ -100,7 +115,8 @@ impl Witnesses {
 
 /// How an execution with a seed is run.
 pub fn options(seed: u64, limits: Limits) -> Options {
-    let options = Options { most_steps: limits.steps, lenient: true, findings: 2, ..Options::default() };
+    let options =
+        Options { most_steps: limits.steps, lenient: true, presence: true, findings: 2, ..Options::default() };
     options.of_seed(seed)
 }
 
@@ -167,6 +183,11 @@ impl Search<'_> {
         let launch = tried.launch.launch(&mut device);
         let report = device.launch(&launch)?;
         self.all.steps += report.time;
+        if self.proposed.iter().any(|finding| finding.rule == Some(Rule::R14)) {
+            let second = device.launch(&Launch { dependent: true, ..launch })?;
+            self.all.steps += second.time;
+            self.keep_early(tried, seed, schedule, second.findings);
+        }
         // What comes behind an access that went astray is garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
@@ -180,17 +201,33 @@ impl Search<'_> {
             let is_expected = shows.is_some() && is_use(found.kind);
             let class = if is_expected { Some(Class::Wrong) } else { class(&found, tried) };
             let Some(class) = class else { continue };
-            let (launch, found) = (tried.launch.clone(), found);
-            let witness = Witness { launch, seed, schedule, class, found, shows };
-            let list = if class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
-            match list.iter_mut().find(|old| (old.lines(), old.found.kind) == (witness.lines(), witness.found.kind)) {
-                // One that is sure counts more than a warning.
-                Some(old) if old.class > witness.class => *old = witness,
-                Some(_) => {}
-                None => list.push(witness),
-            }
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: false, class, found, shows });
         }
         Ok(())
+    }
+
+    /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
+    fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
+        for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
+            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.line == found.site.line;
+            let Some(shown) = self.proposed.iter().position(is_it) else { continue };
+            // Another grid may write other values.
+            let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: true, class, found, shows: Some(shown) });
+        }
+    }
+
+    /// Keeps a witness, if there is none yet of its lines that is as sure.
+    fn keep(&mut self, witness: Witness) {
+        let list = if witness.class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
+        let key = |of: &Witness| (of.lines(), of.found.kind, of.is_dependent);
+        match list.iter_mut().find(|old| key(old) == key(&witness)) {
+            Some(old) if old.class > witness.class => *old = witness,
+            Some(_) => {}
+            None => list.push(witness),
+        }
     }
 
     /// The finding that an execution shows: the one of these two lines, or what a rule says of them.
@@ -202,7 +239,7 @@ impl Search<'_> {
         };
         let exact = self.proposed.iter().position(|finding| pair(finding) == own);
         // What is wrong with one instruction is wrong with whatever it follows.
-        let is_alone = found.other.is_none() && found.kind != FindingKind::Unfinished;
+        let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
         let single = |finding: &Finding| is_alone && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));
         exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)))
@@ -211,8 +248,8 @@ impl Search<'_> {
 
 /// Whether an instruction is used as it must not be.
 fn is_use(kind: FindingKind) -> bool {
-    use FindingKind::{BarrierCount, DivergentBarrier, Misuse, TensorMemory};
-    matches!(kind, Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+    use FindingKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
+    matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
 }
 
 /// Whether an execution shows what a rule says, at other lines than the check names.
@@ -225,6 +262,10 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
             finding.verdict == Verdict::Note && finding.first == Some(found.site.line)
         }
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
+        // Either it has begun, or it is still there.
+        Some(Rule::R15) if found.kind == FindingKind::Absent => {
+            finding.message.contains("have ended") == found.message.ends_with("has ended")
+        }
         // Which of two barriers the machine names depends on the order of threads.
         Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
         _ => false,

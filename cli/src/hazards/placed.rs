@@ -90,7 +90,12 @@ impl Executed {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) | Self::Assumed(witness) => {
-                let Witness { launch, seed, found, .. } = &**witness;
+                let Witness { launch, seed, found, is_dependent, .. } = &**witness;
+                let twice = if *is_dependent {
+                    ", twice, and the second one may start before the first one has ended"
+                } else {
+                    ""
+                };
                 let words = |site: &ptx_execute::Site| match has_ptx {
                     true => site.to_string(),
                     false => {
@@ -100,7 +105,8 @@ impl Executed {
                 };
                 let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                let mut notes = vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")];
+                let mut notes =
+                    vec![format!("an execution: {sites}"), format!("its launch{twice}: {launch}, seed {seed}")];
                 if matches!(self, Self::Assumed(_)) {
                     notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
                 }

@@ -219,8 +219,8 @@ impl<'m> Search<'m> {
         let (report, steps, learned) = self.state.run(&on, STEPS, true, &mut |_| ControlFlow::Continue(()))?;
         self.left = self.left.saturating_sub(steps + LAUNCH_STEPS);
         let is_wrong = |kind: &FindingKind| {
-            use FindingKind::{Race, SameValue, Unfinished, Uninitialized};
-            !matches!(kind, Race | SameValue | Uninitialized | Unfinished)
+            use FindingKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
+            !matches!(kind, Absent | Race | SameValue | Uninitialized | Unfinished)
         };
         let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);
         let end = match wrong {

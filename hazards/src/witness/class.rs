@@ -48,7 +48,9 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
         // If no launch ends, the arguments may be why.
-        FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
+        FindingKind::Absent | FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => {
+            Some(Class::Wrong)
+        }
         _ => None,
     }
 }

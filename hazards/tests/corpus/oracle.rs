@@ -85,7 +85,7 @@ impl Judgement {
             FindingKind::SameValue | FindingKind::Uninitialized => return None,
             FindingKind::Hang => Self::Hangs(line),
             FindingKind::TensorMemory => Self::Leaks,
-            FindingKind::Misuse | FindingKind::Unfinished | FindingKind::BarrierCount => {
+            FindingKind::Misuse | FindingKind::Unfinished | FindingKind::Absent | FindingKind::BarrierCount => {
                 Self::Misused(line, finding.message.clone())
             }
             _ => match race(finding) {
