@@ -29,7 +29,7 @@ mod tensor_memory;
 mod warp;
 
 pub use self::{
-    device::Device,
+    device::{Device, WORKSPACE},
     guess::{Assumed, Assumption, End, Given, Tried, Value, search},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Progress, Schedule},

@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Tried};
+use ptx_execute::{End, Finding, FindingKind, Tried, WORKSPACE};
 
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
@@ -64,10 +64,11 @@ fn is_moved(finding: &Finding) -> bool {
     is_register && finding.site.instruction.starts_with("mov.")
 }
 
-/// Whether the place is in a buffer that was made up for a parameter.
+/// Whether the place is in a buffer that was made up for a parameter, or where only an address leads that was read from one.
 fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
     let Some(place) = &finding.place else { return false };
-    tried.launch.fields.iter().any(|field| place.starts_with(&tried.launch.name_of(field)))
+    let is_of = |field| place.starts_with(&tried.launch.name_of(field));
+    place.starts_with(WORKSPACE) || tried.launch.fields.iter().any(is_of)
 }
 
 /// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and
