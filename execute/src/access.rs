@@ -305,6 +305,9 @@ impl Machine<'_> {
         same: Option<bool>,
         start: Option<&Clock>,
     ) {
+        if self.options.presence && start.is_none() {
+            self.check_presence(cta, thread, place, record.info.step());
+        }
         let mut races = std::mem::take(&mut self.races);
         let cluster = self.cluster;
         let is_operation = start.is_some();
@@ -361,6 +364,24 @@ impl Machine<'_> {
             self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
         self.races = races;
+    }
+
+    /// Shared memory of another CTA that has ended, or of which nothing that a thread has seen tells that it has begun. Whoever has
+    /// come through the barrier of the cluster knows; who that is makes no difference here, so that nothing is found in vain.
+    fn check_presence(&mut self, cta: &Cta, thread: u32, place: Region, pc: Pc) {
+        let Region::Shared(Some(rank), _) = place else { return };
+        let Some(owner) = self.rank(cta, Some(rank)).filter(|owner| *owner != cta.index) else { return };
+        let has_ended = self.ctas[owner as usize].as_ref().is_none_or(|other| other.ended == other.threads);
+        let have_met = self.clusters.get(&(cta.index / self.cluster)).is_some_and(|cluster| cluster.phase > 0);
+        let what = match () {
+            () if has_ended => "has ended",
+            () if !have_met && !cta.order[thread as usize].clock.has_met(owner) => "may not have begun",
+            () => return,
+        };
+        let name = self.place_name(place);
+        let message = format!("`{name}` is accessed, and that CTA {what}");
+        let help = Some("`barrier.cluster.arrive` and `.wait` of all threads of the cluster in between".into());
+        self.find(cta, FindingKind::Absent, thread, pc, None, Some(name), message, help);
     }
 
     /// Whether the last write of a place may have no order with what a thread does next.

@@ -19,7 +19,7 @@ mod wgmma;
 
 use ptx_isa::{Family, Role, Space};
 
-use crate::in_flight::{Begun, Chain, Key, Line, ROUNDS, What, resolve};
+use crate::in_flight::{Begun, Chain, Key, Line, ROUNDS, TRIAL_ROUNDS, What, resolve};
 use crate::{
     access::Lane,
     clock::{Agent, Clock, Epoch, INDEX_BITS, Meeting},
@@ -82,7 +82,7 @@ impl Machine<'_> {
             (flight.version, flight.rounds) = (self.version, 0);
         }
         flight.rounds += 1;
-        if flight.rounds > ROUNDS {
+        if flight.rounds > if self.is_trial { TRIAL_ROUNDS } else { ROUNDS } {
             return false;
         }
         let mut any = false;

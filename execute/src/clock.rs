@@ -76,6 +76,12 @@ impl View {
         }
     }
 
+    /// Whether anything of a CTA has been seen.
+    fn has_met(&self, cta: u32) -> bool {
+        let near = self.near.as_ref().filter(|(near, _)| *near == cta).map(|(_, epochs)| epochs);
+        near.or_else(|| self.far(cta)).is_some_and(|epochs| epochs.iter().any(|epoch| *epoch > 0))
+    }
+
     fn far(&self, cta: u32) -> Option<&Epochs> {
         let place = self.far.binary_search_by_key(&cta, |(cta, _)| *cta).ok()?;
         Some(&self.far[place].1)
@@ -270,6 +276,11 @@ impl Clock {
     /// Whether it comes after what an agent did in an epoch.
     pub fn has_seen(&self, agent: Agent, epoch: Epoch) -> bool {
         if agent == self.agent { self.own >= epoch } else { self.past.seen.of(agent) >= epoch }
+    }
+
+    /// Whether anything that a CTA did has been seen.
+    pub fn has_met(&self, cta: u32) -> bool {
+        self.past.seen.has_met(cta)
     }
 
     /// Whether there is a proxy fence in between, too.

@@ -17,6 +17,9 @@ use crate::{
     shadow::{MOST_STEPS, Shadow},
 };
 
+/// What findings call the memory in which a cooperative grid meets. No kernel knows its address.
+pub const WORKSPACE: &str = "workspace of the grid";
+
 /// A module that is ready to run, on a device with its global memory.
 pub struct Device<'m> {
     pub(crate) state: State<'m>,
@@ -221,7 +224,7 @@ impl<'m> State<'m> {
                 false => piece.shadow.set_bound(bound),
             }
         }
-        let workspace = Global::address(self.global.allocate("grid", Contents::Bytes(vec![0; 64]), 0, bound));
+        let workspace = Global::address(self.global.allocate(WORKSPACE, Contents::Bytes(vec![0; 64]), 0, bound));
         let kernel = Kernel { programs: &self.programs, program, launch, parameters };
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;

@@ -264,6 +264,8 @@ pub struct InFlight {
 
 /// How often all waits are given up before it counts as a hang. A kernel may stop waiting by itself before.
 pub const ROUNDS: u32 = 1024;
+/// The same in a trial, of which there are many.
+pub const TRIAL_ROUNDS: u32 = 32;
 
 impl InFlight {
     pub fn is_empty(&self) -> bool {

@@ -146,6 +146,8 @@ pub struct Options {
     /// (`.sync.aligned`, votes, shuffles), what a thread has seen with its `tcgen05.commit`, and threads that end with the barrier of
     /// the cluster that then opens. And a warp accesses its own quarter of the lanes of tensor memory, whatever quarter it names.
     pub lenient: bool,
+    /// Whether shared memory of another CTA is watched: nothing may tell that this has begun, or it has ended.
+    pub presence: bool,
     /// How many findings of one kind and place are kept.
     pub findings: usize,
 }
@@ -161,6 +163,7 @@ impl Default for Options {
             most_steps: u64::MAX,
             memory_limit: 8 << 30,
             lenient: false,
+            presence: false,
             findings: 1,
         }
     }

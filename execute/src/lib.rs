@@ -30,7 +30,7 @@ mod warp;
 
 pub use self::{
     code::Parameter,
-    device::Device,
+    device::{Device, WORKSPACE},
     guess::{Assumed, Assumption, End, Given, Tried, Value, search},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Dim3, GROWS, Launch, LaunchError, Options, Progress, Schedule},

@@ -257,6 +257,7 @@ impl<'r> Machine<'r> {
             printed: self.printed,
             notes: self.findings.notes,
             steps: self.steps,
+            time: self.time,
             repeated: self.findings.repeated,
         };
         let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;

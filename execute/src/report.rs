@@ -17,6 +17,8 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// How many instructions threads have executed.
     pub steps: u64,
+    /// How many instructions warps have executed.
+    pub time: u64,
     /// How many findings were like one that is there.
     pub repeated: u64,
 }
@@ -57,6 +59,10 @@ pub enum FindingKind {
     TensorMemory,
     /// An instruction is used as the manual forbids it.
     Misuse,
+    /// A CTA ends while an asynchronous operation may still read its shared memory.
+    Unfinished,
+    /// Shared memory is accessed of a CTA that may not have begun, or has ended.
+    Absent,
     /// The kernel stopped itself: `trap`, a failed assertion, a panic.
     Trap,
     /// A thread executed more instructions than the limit.

@@ -5,9 +5,14 @@
 
 mod class;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
-use ptx_execute::{Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search};
+use ptx_execute::{
+    Device, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule, Site, Tried, search,
+};
 use ptx_isa::Module;
 
 pub use self::class::Class;
@@ -17,17 +22,19 @@ use crate::finding::{Finding, Pair, Rule, Verdict};
 /// How long to look for witnesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long launches are looked for, at most.
+    /// How long launches are looked for, at most; most often, their instructions end it before.
     pub launches: Duration,
     /// How long all takes, at most; a run that has begun then is cut by its instructions.
     pub all: Duration,
     /// How many instructions of warps a run may have.
     pub steps: u64,
+    /// How many all runs may have: a count ends them on each machine at the same place.
+    pub all_steps: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000 }
+        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000, all_steps: 800_000 }
     }
 }
 
@@ -40,6 +47,8 @@ pub struct Witness {
     pub seed: u64,
     /// The order of the threads, which follows from the seed.
     pub schedule: Schedule,
+    /// Whether it takes two such launches, of which the second one may start before the first one has ended.
+    pub is_dependent: bool,
     /// What is about asynchronous operations, and how sure it is.
     pub class: Class,
     /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
@@ -52,6 +61,17 @@ impl Witness {
     /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
     pub fn lines(&self) -> (u32, u32) {
         lines(&self.found)
+    }
+
+    /// The execution once more.
+    ///
+    /// # Errors
+    /// If the machine cannot launch the kernel.
+    pub fn again(&self, module: &Module, limits: Limits) -> Result<Report, Vec<LaunchError>> {
+        let mut device = Device::new(module, options(self.seed, limits))?;
+        let launch = self.launch.launch(&mut device);
+        let report = device.launch(&launch)?;
+        if self.is_dependent { device.launch(&Launch { dependent: true, ..launch }) } else { Ok(report) }
     }
 }
 
@@ -66,13 +86,37 @@ pub struct Witnesses {
     pub plain: Vec<Witness>,
     /// How many executions there were.
     pub runs: u32,
-    /// Whether time was up before each proposed finding had a witness and each seed had its turn.
+    /// How many instructions of warps these had.
+    pub steps: u64,
+    /// Whether time or instructions were up before each proposed finding had a witness and each seed had its turn.
     pub is_cut: bool,
+}
+
+impl Witnesses {
+    /// Those that no finding says: of several that lack the same and have a line in common, the first.
+    pub fn news(&self) -> Vec<&Witness> {
+        let keys = |witness: &Witness| {
+            let (least, most) = witness.lines();
+            [least, most].map(|line| (witness.class, witness.found.lacks_fence, line))
+        };
+        let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
+        let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
+        others
+            .into_iter()
+            .filter(|witness| {
+                let own = keys(witness);
+                let is_told = own.iter().any(|key| told.contains(key));
+                told.extend(own);
+                !is_told
+            })
+            .collect()
+    }
 }
 
 /// How an execution with a seed is run.
 pub fn options(seed: u64, limits: Limits) -> Options {
-    let options = Options { most_steps: limits.steps, lenient: true, findings: 2, ..Options::default() };
+    let options =
+        Options { most_steps: limits.steps, lenient: true, presence: true, findings: 2, ..Options::default() };
     options.of_seed(seed)
 }
 
@@ -118,7 +162,7 @@ impl Search<'_> {
                 (_, false) => 0,
             };
             for seed in 0..seeds {
-                if Instant::now() >= self.deadline {
+                if self.all.steps >= self.limits.all_steps || Instant::now() >= self.deadline {
                     self.all.is_cut = true;
                     return Ok(());
                 }
@@ -150,6 +194,12 @@ impl Search<'_> {
         let mut device = Device::new(self.module, options)?;
         let launch = tried.launch.launch(&mut device);
         let report = device.launch(&launch)?;
+        self.all.steps += report.time;
+        if self.proposed.iter().any(|finding| finding.rule == Some(Rule::R14)) {
+            let second = device.launch(&Launch { dependent: true, ..launch })?;
+            self.all.steps += second.time;
+            self.keep_early(tried, seed, schedule, second.findings);
+        }
         // What comes behind an access that went astray is garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
@@ -168,17 +218,33 @@ impl Search<'_> {
                 class(&found, tried, misused.is_some_and(|first| first < index))
             };
             let Some(class) = class else { continue };
-            let (launch, found) = (tried.launch.clone(), found);
-            let witness = Witness { launch, seed, schedule, class, found, shows };
-            let list = if class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
-            match list.iter_mut().find(|old| (old.lines(), old.found.kind) == (witness.lines(), witness.found.kind)) {
-                // One that is sure counts more than a warning.
-                Some(old) if old.class > witness.class => *old = witness,
-                Some(_) => {}
-                None => list.push(witness),
-            }
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: false, class, found, shows });
         }
         Ok(())
+    }
+
+    /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
+    fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
+        for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
+            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.line == found.site.line;
+            let Some(shown) = self.proposed.iter().position(is_it) else { continue };
+            // Another grid may write other values.
+            let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: true, class, found, shows: Some(shown) });
+        }
+    }
+
+    /// Keeps a witness, if there is none yet of its lines that is as sure.
+    fn keep(&mut self, witness: Witness) {
+        let list = if witness.class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
+        let key = |of: &Witness| (of.lines(), of.found.kind, of.is_dependent);
+        match list.iter_mut().find(|old| key(old) == key(&witness)) {
+            Some(old) if old.class > witness.class => *old = witness,
+            Some(_) => {}
+            None => list.push(witness),
+        }
     }
 
     /// The finding that an execution shows: the one of these two lines, or what a rule says of them.
@@ -191,7 +257,8 @@ impl Search<'_> {
         let named = self.proposed.iter().position(|finding| is_own(finding.pair()));
         let exact = named.or_else(|| self.proposed.iter().position(|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
-        let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
+        let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
+        let single = |finding: &Finding| is_alone && finding.line == found.site.line;
         let exact = exact.or_else(|| self.proposed.iter().position(single));
         exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)))
     }
@@ -199,8 +266,8 @@ impl Search<'_> {
 
 /// Whether an instruction is used as it must not be.
 fn is_use(kind: FindingKind) -> bool {
-    use FindingKind::{BarrierCount, DivergentBarrier, Misuse, TensorMemory};
-    matches!(kind, Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+    use FindingKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
+    matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
 }
 
 /// Whether an execution shows what a rule says, at other lines than the check names.
@@ -209,7 +276,14 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     let names = |line| line == finding.line || Some(line) == finding.first;
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
+        Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
+            finding.verdict == Verdict::Note && finding.first == Some(found.site.line)
+        }
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
+        // Either it has begun, or it is still there.
+        Some(Rule::R15) if found.kind == FindingKind::Absent => {
+            finding.message.contains("have ended") == found.message.ends_with("has ended")
+        }
         // Which of two barriers the machine names depends on the order of threads.
         Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
         _ => false,

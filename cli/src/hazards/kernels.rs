@@ -213,7 +213,7 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
     let given =
         Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
     let all = Duration::from_secs(args.time_limit);
-    let limits = Limits { launches: all / 4, all, ..Limits::default() };
+    let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
     ptx_hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()
 }

@@ -8,7 +8,7 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Cause, Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
+use ptx_hazards::{Cause, Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness, Witnesses};
 use strum::IntoStaticStr;
 
 use super::kernels::{Checked, Module, Origin};
@@ -110,7 +110,9 @@ impl Executed {
             Self::No => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) | Self::Assumed(witness) => {
-                let found = &witness.found;
+                let Witness { found, is_dependent, .. } = &**witness;
+                let twice =
+                    if *is_dependent { ", where a second grid may start before the first one has ended" } else { "" };
                 let words = |site: &ptx_execute::Site| match has_ptx {
                     true => site.to_string(),
                     false => {
@@ -120,7 +122,7 @@ impl Executed {
                 };
                 let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                let mut notes = vec![format!("an execution: {sites}")];
+                let mut notes = vec![format!("an execution{twice}: {sites}")];
                 if matches!(self, Self::Assumed(_)) {
                     notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
                 }
@@ -174,7 +176,7 @@ impl Placed {
                 let repeat = executed.witness().map(command);
                 Self { explained: explained.clone(), level, executed, repeat, ..at(finding) }
             });
-            let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| is_news(kernel, witness));
+            let alone = kernel.witnesses.iter().flat_map(Witnesses::news);
             let alone = alone.map(|witness| {
                 let finding = of_witness(witness);
                 let executed = Executed::new(kernel, witness);
@@ -190,12 +192,6 @@ impl Placed {
     pub fn message_without_lines(&self) -> String {
         relocated(&self.message, |_| None)
     }
-}
-
-/// Whether a witness shows what no finding says: neither of its pair of accesses, nor of an access that lacks something anyway.
-fn is_news(kernel: &Checked, witness: &Witness) -> bool {
-    let shown = |other: &&Witness| other.shows.is_some() && other.lines().0 == witness.lines().0;
-    witness.shows.is_none() && !kernel.witnesses.iter().flat_map(|all| &all.found).any(|other| shown(&other))
 }
 
 /// What only an execution has found.

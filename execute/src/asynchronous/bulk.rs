@@ -236,7 +236,7 @@ impl Machine<'_> {
             let Some(pc) = pc else { continue };
             let message = "the CTA ends while the operation may still read its shared memory".to_owned();
             let help = Some("`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` before the end".into());
-            self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, help);
+            self.find(cta, FindingKind::Unfinished, thread, pc, None, None, message, help);
         }
     }
 }

@@ -61,12 +61,24 @@ pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>
         let results = of.results.iter().flatten().filter(|_| of.results.len() == 1);
         add(offset, bytes.min(8), of.ty, results.map(|(register, _)| *register).next());
     }
-    // Narrow loads of parts of a wider field say nothing new.
-    let all: Vec<Field> = found.into_values().collect();
-    let covers = |wide: &Field, field: &Field| {
-        wide.offset < field.offset && field.offset + field.bytes <= wide.offset + wide.bytes
-    };
-    all.iter().filter(|field| !all.iter().any(|wide| covers(wide, field))).copied().collect()
+    apart(found.into_values())
+}
+
+/// Fields that do not overlap: an integer of which a further part is loaded alone is several that were loaded together, and parts of
+/// anything else say nothing new.
+fn apart(all: impl Iterator<Item = Field>) -> Vec<Field> {
+    let mut apart: Vec<Field> = Vec::new();
+    for field in all {
+        match apart.last_mut().map(|wide| (wide.offset + wide.bytes, wide)) {
+            Some((end, wide)) if field.offset < end && wide.kind == FieldKind::Integer => {
+                wide.bytes = field.offset - wide.offset;
+                apart.push(Field { bytes: field.bytes.max(end - field.offset), ..field });
+            }
+            Some((end, _)) if field.offset + field.bytes <= end => {}
+            _ => apart.push(field),
+        }
+    }
+    apart
 }
 
 /// The registers whose values become addresses of global memory without being multiplied: sums hold at most one of them.

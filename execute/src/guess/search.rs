@@ -64,6 +64,9 @@ pub struct Tried {
 
 /// How many instructions of warps a trial has.
 const STEPS: u64 = 400_000;
+/// How many all trials have, each of which counts as many besides as take the time that its launch does.
+const ALL_STEPS: u64 = 800_000;
+const LAUNCH_STEPS: u64 = 2_000;
 /// How many it should have.
 const USUAL_STEPS: u64 = 50_000;
 /// What all numbers are at first, and what else they may be.
@@ -81,7 +84,8 @@ const MOST: usize = 4;
 /// The most shared memory of a CTA, in bytes.
 const SHARED: u64 = 227 << 10;
 
-/// The launches that were found, the best one first; at least one.
+/// The launches that were found, the best one first; at least one. Trials are counted by their instructions, so that each machine finds
+/// the same ones, unless `limit` is up before.
 ///
 /// # Errors
 /// If there is no such kernel, or the machine cannot launch it at all.
@@ -103,7 +107,7 @@ pub fn search(module: &Module, kernel: &str, given: &Given, limit: Duration) -> 
     }
     best = search.climb(best)?;
     all.push(best);
-    all.sort_by_key(|tried| std::cmp::Reverse(score(tried)));
+    all.sort_by_key(|tried| std::cmp::Reverse(rank(tried)));
     all.dedup_by(|one, other| one.launch == other.launch);
     all.truncate(MOST);
     Ok(all)
@@ -116,6 +120,12 @@ fn score(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
     (tried.covered.0 * factor, tried.end == End::Ended, std::cmp::Reverse(tried.steps.abs_diff(USUAL_STEPS)))
 }
 
+/// The same where a little less that is executed makes no difference, but the length of runs does.
+fn rank(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
+    let (executed, ended, distance) = score(tried);
+    (executed * 16 / tried.covered.1.max(1), ended, distance)
+}
+
 struct Search<'m> {
     state: State<'m>,
     /// Global memory before a trial.
@@ -126,6 +136,8 @@ struct Search<'m> {
     /// Numbers that the kernel compares with.
     numbers: Vec<u64>,
     is_plane: bool,
+    /// How many instructions of warps are left for trials.
+    left: u64,
     deadline: Instant,
 }
 
@@ -140,7 +152,7 @@ impl<'m> Search<'m> {
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
         let held = state.held();
-        let mut search = Self { state, held, given, head, start, numbers, is_plane, deadline };
+        let mut search = Self { state, held, given, head, start, numbers, is_plane, left: ALL_STEPS, deadline };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
         // CTAs take others only if these have not begun, and some begin at once.
         let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
@@ -149,7 +161,7 @@ impl<'m> Search<'m> {
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.deadline
+        self.left == 0 || Instant::now() >= self.deadline
     }
 
     /// The launch with the size of a CTA with which the kernel comes farthest; of several, the smallest, since the memory of a
@@ -205,8 +217,10 @@ impl<'m> Search<'m> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
         let (report, steps, learned) = self.state.run(&on, STEPS, true, &mut |_| ControlFlow::Continue(()))?;
+        self.left = self.left.saturating_sub(steps + LAUNCH_STEPS);
         let is_wrong = |kind: &FindingKind| {
-            !matches!(kind, FindingKind::Race | FindingKind::SameValue | FindingKind::Uninitialized)
+            use FindingKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
+            !matches!(kind, Absent | Race | SameValue | Uninitialized | Unfinished)
         };
         let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);
         let end = match wrong {

@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Tried};
+use ptx_execute::{End, Finding, FindingKind, Tried, WORKSPACE};
 
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
@@ -46,12 +46,16 @@ pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class>
         FindingKind::Race if is_in_buffer(finding, tried) && !finding.message.contains("tensor map") => None,
         FindingKind::Race if is_lenient(finding) => Some(Class::Warning),
         FindingKind::Race => Some(Class::Wrong),
+        // Many kernels end without the wait, and lose nothing on the GPUs there are.
+        FindingKind::Unfinished => Some(Class::Warning),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
         // Where bytes are missing, boxes of tensor maps may be why.
         FindingKind::Hang if finding.help.is_some() => Some(Class::Stuck),
         // If no launch ends, the arguments may be why.
-        FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
+        FindingKind::Absent | FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => {
+            Some(Class::Wrong)
+        }
         _ => None,
     }
 }
@@ -65,10 +69,11 @@ fn is_moved(finding: &Finding) -> bool {
     is_register && finding.site.instruction.starts_with("mov.")
 }
 
-/// Whether the place is in a buffer that was made up for a parameter.
+/// Whether the place is in a buffer that was made up for a parameter, or where only an address leads that was read from one.
 fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
     let Some(place) = &finding.place else { return false };
-    tried.launch.fields.iter().any(|field| place.starts_with(&tried.launch.name_of(field)))
+    let is_of = |field| place.starts_with(&tried.launch.name_of(field));
+    place.starts_with(WORKSPACE) || tried.launch.fields.iter().any(is_of)
 }
 
 /// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and

@@ -85,7 +85,9 @@ impl Judgement {
             FindingKind::SameValue | FindingKind::Uninitialized => return None,
             FindingKind::Hang => Self::Hangs(line),
             FindingKind::TensorMemory => Self::Leaks,
-            FindingKind::Misuse | FindingKind::BarrierCount => Self::Misused(line, finding.message.clone()),
+            FindingKind::Misuse | FindingKind::Unfinished | FindingKind::Absent | FindingKind::BarrierCount => {
+                Self::Misused(line, finding.message.clone())
+            }
             _ => match race(finding) {
                 Some((class, lines)) => Self::Races(class, lines),
                 None => Self::Unclear(format!("line {line}: {finding}")),

@@ -1,0 +1,25 @@
+//! Launches that are found for kernels that nobody described.
+
+use std::time::Duration;
+
+use ptx_execute::{End, Given, Tried, search};
+use ptx_isa::Module;
+
+fn best(body: &str) -> Tried {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .align 8 .b8 p[16])\n.maxntid 32\n{{\n\
+         .reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %d;\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("a module");
+    let found = search(&module, "kernel", &Given::default(), Duration::from_secs(600)).expect("launches");
+    found.into_iter().next().expect("one")
+}
+
+/// The upper part of a wide number is a number of its own where it is loaded alone, and is not zero because the whole one is small.
+#[test]
+fn numbers_that_are_loaded_together() {
+    let tried = best("ld.param.b64 %d, [p];\nld.param.b32 %r, [p+4];\nsetp.eq.u32 %p, %r, 0;\n@%p trap;");
+    assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, vec!["p+0=256".into(), "p+4=256".into()]));
+    let tried = best("ld.param.b64 %d, [p];\nsetp.eq.u64 %p, %d, 0;\n@%p trap;");
+    assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, vec!["p+0=256".into()]));
+}

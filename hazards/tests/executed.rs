@@ -1,0 +1,78 @@
+//! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
+
+use ptx_execute::Given;
+use ptx_hazards::{Class, Limits, Rule, check, read, witnesses};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+
+const HEAD: &str = ".version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global in, .param .u64 .ptr .global out) .reqntid 64 {
+.reg .pred %p<9>;
+.reg .b32 %r<20>, %thread, %rank;
+.reg .b64 %from, %to;
+.shared .align 16 .b8 tile[1024];
+ld.param.u64 %from, [in];
+ld.param.u64 %to, [out];
+mov.u32 %thread, %tid.x;
+mov.u32 %rank, %cluster_ctarank;
+setp.eq.u32 %p0, %thread, 0;
+mad.wide.u32 %to, %thread, 4, %to;
+";
+
+/// The rules of which there is an execution, and how sure it is.
+fn shown(body: &str) -> Vec<(Rule, Class)> {
+    let text = format!("{HEAD}{body}\nret;\n}}\n");
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let kernel = read(&module).into_iter().next().expect("a kernel");
+    let proposed = check(&kernel, Readings::DEFAULT).findings;
+    let all = witnesses(&module, "k", &proposed, &Given::default(), Limits::default()).expect("launches");
+    for witness in &all.found {
+        let report = witness.again(&module, Limits::default()).expect("a launch");
+        assert!(report.findings.contains(&witness.found), "{body}\n{witness:?}");
+    }
+    let rule = |shows: Option<usize>| shows.and_then(|index| proposed[index].rule);
+    let mut shown: Vec<_> = all.found.iter().filter_map(|one| Some((rule(one.shows)?, one.class))).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+#[test]
+fn grids_that_start_early() {
+    for (body, expected) in [
+        (
+            "ld.global.b32 %r0, [%to]; griddepcontrol.wait; st.global.b32 [%to], %thread;",
+            &[(Rule::R14, Class::Wrong)][..],
+        ),
+        ("st.global.b32 [%to], %thread; griddepcontrol.wait;", &[(Rule::R14, Class::Warning)]),
+        ("griddepcontrol.wait; ld.global.b32 %r0, [%to]; st.global.b32 [%to], %thread;", &[]),
+    ] {
+        assert_eq!(shown(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn ctas_of_a_cluster() {
+    let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let relaxed = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;";
+    let remote = "xor.b32 %r3, %rank, 1; mov.u32 %r0, tile; mapa.shared::cluster.u32 %r1, %r0, %r3; st.shared::cluster.b32 [%r1], %rank;";
+    let wrong = &[(Rule::R15, Class::Wrong)][..];
+    for (body, expected) in [
+        (format!("{meet} {remote} {meet}"), &[][..]),
+        (format!("{relaxed} {remote} {meet}"), &[]),
+        (format!("{remote} {meet}"), wrong),
+        (format!("{meet} {remote}"), wrong),
+    ] {
+        assert_eq!(shown(&body), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_cta_that_ends_while_a_copy_reads() {
+    let store = "st.shared.b32 [tile], %thread; fence.proxy.async.shared::cta; bar.sync 0;
+        @%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16; cp.async.bulk.commit_group;";
+    assert_eq!(shown(store), [(Rule::R7, Class::Warning)]);
+    assert_eq!(shown(&format!("{store} cp.async.bulk.wait_group.read 0;")), []);
+}
