@@ -510,6 +510,9 @@ pub struct RunArgs {
     /// The gpu.module of MLIR that is run [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
+    /// Launch it once more with the same arguments, as a dependent grid, which may start before the first one has ended
+    #[arg(long, conflicts_with = "launch", help_heading = "Launch")]
+    pub dependent: bool,
     /// Launches that follow each other and share buffers
     #[arg(
         long,

@@ -27,5 +27,6 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
     let path = quoted(&path.to_string_lossy());
     let flags: String = args.source.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect();
     let behind = if flags.is_empty() { "" } else { " --" };
-    format!("ptx-atomics run {path} {}--like-check {launch}{behind}{flags}", options.collect::<String>())
+    let twice = if witness.is_dependent { "--dependent " } else { "" };
+    format!("ptx-atomics run {path} {}--like-check {twice}{launch}{behind}{flags}", options.collect::<String>())
 }

@@ -13,7 +13,7 @@ use super::{
     comment::{Comments, Said},
     expect::Expectation,
     place::Shown,
-    plan::{Plan, Wish},
+    plan::{Plan, Planned, Wish},
     sequence,
     sizes::Wanted,
 };
@@ -63,6 +63,9 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         }
         None => plans(&module, comments, &flags, &input, folder(&args.path)).map_err(of_input)?,
     };
+    if args.dependent {
+        plans.iter_mut().for_each(|plan| plan.launches.extend(second(plan)));
+    }
     let bar = progress::spinner("arguments");
     plans.iter_mut().for_each(|plan| assumed::complete(&module, plan));
     bar.finish_and_clear();
@@ -151,6 +154,11 @@ fn plans(module: &Module, comments: Comments, flags: &Said, input: &Input, folde
         plans.push(plan);
     }
     errors.or(plans)
+}
+
+/// The last launch of a plan once more, as a dependent one.
+fn second(plan: &Plan) -> Option<Planned> {
+    plan.launches.last().map(|last| Planned { dependent: true, ..last.clone() })
 }
 
 /// The arguments of a comment with those of the command line in place of what has their names. None, if one of these has no such
