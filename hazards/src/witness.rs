@@ -93,11 +93,12 @@ pub struct Witnesses {
 }
 
 impl Witnesses {
-    /// Those that no finding says: of several that lack the same and have a line in common, the first.
+    /// Those that no finding says: of several of the same two kinds of accesses that lack the same and have a line in common, the first.
     pub fn news(&self) -> Vec<&Witness> {
         let keys = |witness: &Witness| {
             let (least, most) = witness.lines();
-            [least, most].map(|line| (witness.class, witness.found.lacks_fence, line))
+            let kinds = witness.found.message.split(" of `").next().unwrap_or_default().to_owned();
+            [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
         };
         let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
         let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
