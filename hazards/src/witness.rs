@@ -93,7 +93,8 @@ pub struct Witnesses {
 }
 
 impl Witnesses {
-    /// Those that no finding says: of several of the same two kinds of accesses that lack the same and have a line in common, the first.
+    /// Those that no finding says: of several of the same two kinds of accesses that lack the same and have a line in common, the first;
+    /// and none whose first access has a finding already, since what it lacks is the same.
     pub fn news(&self) -> Vec<&Witness> {
         let keys = |witness: &Witness| {
             let (least, most) = witness.lines();
@@ -101,12 +102,15 @@ impl Witnesses {
             [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
         };
         let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
+        let first = |witness: &Witness| witness.found.other.as_ref().map(|site| (site.line, witness.found.lacks_fence));
+        let known: BTreeSet<_> = shown.iter().filter_map(|witness| first(witness)).collect();
         let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
         others
             .into_iter()
             .filter(|witness| {
                 let own = keys(witness);
-                let is_told = own.iter().any(|key| told.contains(key));
+                let is_told = own.iter().any(|key| told.contains(key))
+                    || first(witness).is_some_and(|first| known.contains(&first));
                 told.extend(own);
                 !is_told
             })

@@ -209,7 +209,7 @@ mod tests {
         );
         check(
             "expect = [\"p == 1\"]\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1",
-            Ok("p u32\nk: grid 1, block 1 [Buffer(0, 0), Some(\"n\", U32)]\np == 1"),
+            Ok("k: grid 1, block 1 [Open, Open]\np == 1"),
         );
     }
 

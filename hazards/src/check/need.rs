@@ -114,11 +114,17 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether a lack is an error in the strict profile alone: the proxy fence between a read and a copy that overwrites what was read. The
-    /// manual asks for it, and many kernels lack it.
-    pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, lack: Lack) -> bool {
+    /// Whether a lack is an error in the strict profile alone, since the manual asks for more than many kernels have: the proxy fence between
+    /// a read and a copy that overwrites what was read, and the wait between products of one thread with different accumulators, which
+    /// the attention kernels of CUTLASS do without.
+    pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, state: &State, lack: Lack) -> bool {
         let overwrites = first.is_generic() && !first.access.writes && second.access.proxy == Proxy::Async;
-        lack == Lack::Fence && overwrites && self.readings != Readings::STRICT
+        let is_product = |of: &Token<'_>| {
+            of.access.space == Space::Tensor && matches!(of.operation(), Some(Operation::TensorMatrix { .. }))
+        };
+        let are_products = is_product(first) && is_product(second) && first.commit_group() == second.commit_group();
+        self.readings != Readings::STRICT
+            && (lack == Lack::Fence && overwrites || are_products && self.is_same_thread(first, second, state))
     }
 
     /// Whether each thread that does the second is the one that did the first.

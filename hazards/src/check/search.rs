@@ -214,7 +214,7 @@ impl<'k> Search<'k> {
             let is_open = self.flow.is_open(state, second, lack) || state.progress.foreign && is_asked;
             let certain = *overlap == Overlap::Yes && !is_open;
             let verdict = match certain {
-                true if self.flow.is_warning(first, second, lack) => Verdict::Note,
+                true if self.flow.is_warning(first, second, state, lack) => Verdict::Note,
                 true => Verdict::Wrong,
                 false => Verdict::NotChecked,
             };

@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Tried, WORKSPACE};
+use ptx_execute::{End, Finding, FindingKind, Site, Tried, WORKSPACE};
 
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
@@ -77,11 +77,16 @@ fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
 }
 
 /// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and
-/// a copy, and for an order of what arrives at an mbarrier with its end.
+/// a copy, for an order of what arrives at an mbarrier with its end, and for a wait between products of one thread.
 fn is_lenient(finding: &Finding) -> bool {
     let sites = [Some(&finding.site), finding.other.as_ref()];
     let has = |name: &str| sites.iter().flatten().any(|site| site.instruction.starts_with(name));
     let is_read = finding.message.starts_with("a read and an asynchronous write");
     let is_setup = has("mbarrier.init") || has("tcgen05.alloc");
-    finding.lacks_fence && (is_read || is_setup) || has("mbarrier.inval")
+    let is_product = |site: &Site| site.instruction.starts_with("tcgen05.mma");
+    let is_of_one = finding.other.as_ref().is_some_and(|other| {
+        let is_same = (other.thread, other.cta) == (finding.site.thread, finding.site.cta);
+        is_same && is_product(other) && is_product(&finding.site)
+    });
+    finding.lacks_fence && (is_read || is_setup) || has("mbarrier.inval") || is_of_one
 }
