@@ -1,0 +1,187 @@
+//! What an instruction of PTX orders, what asks for it, and what it costs: all as the tables of the other rooms have it.
+
+use std::ops::Range;
+
+use itertools::Itertools;
+use ptx_atomics::{
+    judge::stated_operations,
+    lowering::{
+        AtomicOp, Sequence, SyncScope,
+        abi::{ABI, Step},
+        sass::{Family, Note, ResultUse, Sass},
+    },
+    ptx::{
+        Asynchronous, AtomSem, FenceSem, Instruction, ModifierKind, Module, Red, RedSem, Sm,
+        mnemonic::Mnemonic,
+        syntax::{self, Statement, statements},
+    },
+};
+use ptx_atomics_conformance::llvm_ir::{self, Spelling};
+use ptx_hazards::{Access, EventKind};
+use strum::EnumMessage;
+
+/// What is said of modifiers.
+const SAID: [(ModifierKind, &str); 4] = [
+    (ModifierKind::Semantics, "semantics"),
+    (ModifierKind::Scope, "scope"),
+    (ModifierKind::Space, "state space"),
+    (ModifierKind::Completion, "completion by"),
+];
+
+/// What is said of the instruction at a place, as markdown, and where it stands. Of what neither touches nor orders memory, nothing.
+pub fn hover(text: &str, offset: usize) -> Option<(Range<usize>, String)> {
+    let (statements, _) = statements(text);
+    let sm = statements.iter().find_map(target);
+    let is_here = |instruction: &&syntax::Instruction<'_>| {
+        let span = instruction.text.span();
+        (span.start..=span.end).contains(&offset)
+    };
+    let instructions = statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction),
+        _ => None,
+    });
+    let found = instructions.filter(is_here).last()?;
+    let end = found.text.span().end;
+    let own = &text[found.mnemonic.start..end];
+    let words = found.modifiers.iter().map(|word| word.text);
+    let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
+    let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
+    let said = match own.parse::<Sequence>() {
+        Ok(sequence) => of_sequence(&sequence, own, sm),
+        Err(_) => of_other(row, found),
+    };
+    let proxies = proxies(own);
+    let proxy =
+        (!proxies.is_empty()).then(|| format!("Memory is accessed through the {} proxy.", proxies.join(" and ")));
+    let mut parts = [format!("**{mnemonic}**")].into_iter().chain(said).chain(proxy);
+    Some((found.mnemonic.start..end, parts.join("\n\n")))
+}
+
+/// The GPU of a module.
+fn target(statement: &Statement<'_>) -> Option<Sm> {
+    match statement {
+        Statement::Directive(directive) if directive.keyword.text == "target" => {
+            directive.arguments.text.split(',').next()?.trim().parse().ok()
+        }
+        _ => None,
+    }
+}
+
+/// A function with one instruction.
+fn alone(instruction: &str, head: &str) -> Module {
+    let text = format!(".version 9.2\n.target sm_90\n{head} f() {{\n{instruction};\n}}");
+    Module::read_partly(&text).0
+}
+
+/// What is said of an instruction that is modelled.
+fn of_sequence(sequence: &Sequence, text: &str, sm: Option<Sm>) -> Vec<String> {
+    let module = alone(text, ".func");
+    let stated = module.functions().flat_map(stated_operations).flat_map(|block| block.operations).next();
+    let instruction = sequence.instructions().next();
+    let order =
+        stated.as_ref().map_or("Weak: it orders nothing, and no other thread may write there meanwhile.".into(), order);
+    let rows = stated.as_ref().zip(instruction.and_then(step)).map(|(op, step)| rows(op, step));
+    let requirement = instruction.map(|instruction| format!("It needs {}.", instruction.requirement()));
+    let cost = instruction.zip(sm).and_then(|(instruction, sm)| cost(instruction, sequence, sm));
+    [Some(order), rows.filter(|rows| !rows.is_empty()), cost, requirement].into_iter().flatten().collect()
+}
+
+/// What an operation orders, and where it is.
+fn order(op: &AtomicOp) -> String {
+    let what = op.ordering.get_documentation().unwrap_or_default();
+    let scope = match op.scope {
+        SyncScope::Threads(scope) => format!(", scope `{scope}`"),
+        SyncScope::SingleThread => String::new(),
+    };
+    let space = op.operation.access().map(|access| format!(", {} memory", access.space)).unwrap_or_default();
+    format!("`{}`{scope}{space}: {what}", op.ordering)
+}
+
+/// The rows of the ABI with an instruction in them, each as what asks for it in LLVM IR.
+fn rows(op: &AtomicOp, step: Step) -> String {
+    let sequences = ABI.iter().flat_map(|row| row.sequences.iter().map(move |steps| (row, *steps)));
+    let with = sequences.filter(|(_, steps)| steps.contains(&step)).map(|(row, steps)| {
+        let asked = AtomicOp { ordering: row.ordering, ..op.clone() };
+        format!("- `{}`, row {}: `{}`", in_llvm_ir(&asked), row.name(), steps.iter().join(" "))
+    });
+    let lines: Vec<_> = with.collect();
+    if lines.is_empty() { String::new() } else { format!("What asks for it, by NVIDIA's ABI:\n{}", lines.join("\n")) }
+}
+
+fn in_llvm_ir(op: &AtomicOp) -> String {
+    let (ty, align, pointer) = op.operation.access().map_or_else(Default::default, |access| {
+        (access.ty.to_string(), access.ty.bits() / 8, format!("{} %p", llvm_ir::pointer(access.space)))
+    });
+    let spelling = Spelling { ty: &ty, align, aligned_rmw: true, pointer: &pointer, weak: false };
+    llvm_ir::instructions(op, &spelling).lines().next().unwrap_or_default().to_owned()
+}
+
+/// The step of a row that an instruction is.
+fn step(instruction: &Instruction) -> Option<Step> {
+    match instruction {
+        Instruction::Fence(fence) => Some(Step::Fence(fence.sem.unwrap_or(FenceSem::AcqRel))),
+        Instruction::Membar(_) => Some(Step::Fence(FenceSem::Sc)),
+        Instruction::Ld(ld) => Some(Step::Ld(ld.sem)),
+        Instruction::St(st) => Some(Step::St(st.sem)),
+        Instruction::Atom(atom) => Some(Step::Atom(atom.sem.unwrap_or(AtomSem::Relaxed))),
+        Instruction::Red(Red { sem: Some(RedSem::Release), .. }) => Some(Step::Atom(AtomSem::Release)),
+        Instruction::Red(_) => Some(Step::Atom(AtomSem::Relaxed)),
+        _ => None,
+    }
+}
+
+/// The machine code, if it was measured.
+fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String> {
+    let family = Family::of(sm)?;
+    let sass = Sass::of(instruction, ResultUse::Read, family)?;
+    let counts = sass.counts();
+    let barriers = counts.membar + counts.errbar + counts.cctl;
+    let (all, version) = (sass.opcodes().len(), family.assembler());
+    let notes: String =
+        Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?))).collect();
+    Some(format!(
+        "On {sm}, ptxas {version} makes of it `{sass}`: {all} memory instructions, of which {barriers} are barriers{notes}."
+    ))
+}
+
+/// What the table of mnemonics says.
+fn of_other(row: &Mnemonic, instruction: &syntax::Instruction<'_>) -> Vec<String> {
+    let documented = |text: Option<&'static str>| text.unwrap_or_default().trim_end_matches('.');
+    let memory = row.memory.iter().map(|memory| documented(memory.get_documentation())).join("; ");
+    let does = match (row.reads, row.writes) {
+        (true, true) => "It reads and writes memory",
+        (true, false) => "It reads memory",
+        (false, true) => "It writes memory",
+        (false, false) => "It concerns caches alone",
+    };
+    let memory = (!memory.is_empty()).then(|| format!("{does}: {memory}."));
+    let order = row.order.map(|order| format!("It orders: {}.", documented(order.get_documentation())));
+    let later = "It is asynchronous: it goes on behind the instructions that follow, until something waits for it.";
+    let words = |(kind, name): &(ModifierKind, &str)| {
+        let own = instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::of(word) == *kind);
+        let own = own.map(|word| format!("`{word}`")).join(" and ");
+        (!own.is_empty()).then(|| format!("{name} {own}"))
+    };
+    let modifiers = SAID.iter().filter_map(words).join(", ");
+    let modifiers = (!modifiers.is_empty()).then(|| format!("Its words: {modifiers}."));
+    let form = Asynchronous::read(instruction).ok();
+    let requirement = form.map(|form| format!("It needs {}.", form.requirement()));
+    [memory, order, row.is_asynchronous.then(|| later.to_owned()), modifiers, requirement]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The proxies through which the check takes an instruction to access memory.
+fn proxies(instruction: &str) -> Vec<String> {
+    let kernels = ptx_hazards::read(&alone(instruction, ".visible .entry"));
+    let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);
+    let accesses = events.flat_map(|event| -> Vec<&Access> {
+        match &event.kind {
+            EventKind::Access(access) | EventKind::Global(access) | EventKind::Atomic { access, .. } => vec![access],
+            EventKind::Start(start) => start.accesses.iter().collect(),
+            _ => Vec::new(),
+        }
+    });
+    accesses.map(|access| format!("{:?}", access.proxy).to_lowercase()).unique().collect()
+}
