@@ -279,7 +279,7 @@ fn hover() -> Result<(), Failed> {
             "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 512",
             &["asynchronous", "completion by `bulk_group`", "async proxy", "sm_90 and PTX 8.0"],
         ),
-        ("sm_90", "fence.proxy.async", &["It orders: Accesses of its own thread, on both sides of it."]),
+        ("sm_90", "fence.proxy.async", &["It orders accesses of its own thread, on both sides of it."]),
         ("sm_90", "mul.lo.u32 %r1, %r1, 2", &[]),
     ];
     for (target, instruction, expected) in cases {
@@ -390,7 +390,7 @@ fn grammar() -> Result<(), Failed> {
     // Semantics that have no word of their own, and words that stand together.
     let semantics =
         semantics.filter(|word| word != "plain").flat_map(|word| word.split('.').map(str::to_owned).collect_vec());
-    let spaces = words::<Space>().filter(|space| space != "generic").chain(["param".to_owned(), "reg".to_owned()]);
+    let spaces = words::<Space>().filter(|space| space != "generic").chain(["param".to_owned()]);
     let tables: [(&str, &str, BTreeSet<String>); 6] = [
         ("instructions", "begin", MNEMONICS.iter().filter_map(|row| first(row.words)).collect()),
         ("types", "match", words::<Type>().collect()),

@@ -12,7 +12,7 @@ use ptx_atomics::{
     },
     ptx::{
         Asynchronous, AtomSem, FenceSem, Instruction, ModifierKind, Module, Red, RedSem, Sm,
-        mnemonic::Mnemonic,
+        mnemonic::{Mnemonic, is_private},
         syntax::{self, Statement, statements},
     },
 };
@@ -46,9 +46,9 @@ pub fn hover(text: &str, offset: usize) -> Option<(Range<usize>, String)> {
     let words = found.modifiers.iter().map(|word| word.text);
     let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
     let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
-    let said = match own.parse::<Sequence>() {
+    let said = match format!("{own};").parse::<Sequence>() {
         Ok(sequence) => of_sequence(&sequence, own, sm),
-        Err(_) => of_other(row, found),
+        Err(_) => of_other(row, &mnemonic, found),
     };
     let proxies = proxies(own);
     let proxy =
@@ -145,17 +145,17 @@ fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String
 }
 
 /// What the table of mnemonics says.
-fn of_other(row: &Mnemonic, instruction: &syntax::Instruction<'_>) -> Vec<String> {
-    let documented = |text: Option<&'static str>| text.unwrap_or_default().trim_end_matches('.');
+fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_>) -> Vec<String> {
     let memory = row.memory.iter().map(|memory| documented(memory.get_documentation())).join("; ");
     let does = match (row.reads, row.writes) {
-        (true, true) => "It reads and writes memory",
-        (true, false) => "It reads memory",
-        (false, true) => "It writes memory",
-        (false, false) => "It concerns caches alone",
+        (true, true) => "It reads and writes",
+        (true, false) => "It reads",
+        (false, true) => "It writes",
+        (false, false) => "It concerns caches alone, of",
     };
-    let memory = (!memory.is_empty()).then(|| format!("{does}: {memory}."));
-    let order = row.order.map(|order| format!("It orders: {}.", documented(order.get_documentation())));
+    let private = if is_private(mnemonic) { ", which no other thread can write" } else { "" };
+    let memory = (!memory.is_empty()).then(|| format!("{does} {memory}{private}."));
+    let order = row.order.map(|order| format!("It orders {}.", documented(order.get_documentation())));
     let later = "It is asynchronous: it goes on behind the instructions that follow, until something waits for it.";
     let words = |(kind, name): &(ModifierKind, &str)| {
         let own = instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::of(word) == *kind);
@@ -170,6 +170,13 @@ fn of_other(row: &Mnemonic, instruction: &syntax::Instruction<'_>) -> Vec<String
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// What the documentation of a word says, as a part of a sentence.
+fn documented(text: Option<&'static str>) -> String {
+    let text = text.unwrap_or_default().trim_end_matches('.');
+    let first = text.chars().next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    first + text.get(1..).unwrap_or_default()
 }
 
 /// The proxies through which the check takes an instruction to access memory.
