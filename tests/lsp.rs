@@ -130,11 +130,14 @@ impl Server {
         self.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [{ "text": text }] }))
     }
 
-    /// The next diagnostics of a version for which something holds.
-    fn diagnostics(&self, version: i64, is_it: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>, Failed> {
+    /// The next diagnostics of a version of a document for which something holds.
+    fn diagnostics(&self, name: &str, version: i64, is_it: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>, Failed> {
         let found = |message: &Value| message["params"]["diagnostics"].as_array().cloned();
         let message = self.until(|message| {
-            message["params"]["version"] == version && found(message).is_some_and(|found| is_it(&found))
+            let params = &message["params"];
+            params["uri"] == uri(name)
+                && params["version"] == version
+                && found(message).is_some_and(|found| is_it(&found))
         })?;
         Ok(found(&message).unwrap_or_default())
     }
@@ -186,9 +189,9 @@ fn finding() -> Result<(), Failed> {
     let text = file("tests/async/r4.ptx")?;
     server.open("r4.ptx", &text)?;
     // At once what is possible, then the execution that shows it.
-    let possible = server.diagnostics(1, |_| true)?;
+    let possible = server.diagnostics("r4.ptx", 1, |_| true)?;
     assert_eq!(possible.iter().map(|said| &said["severity"]).collect_vec(), [2], "{possible:?}");
-    let found = server.diagnostics(1, |found| found.iter().any(|said| said["severity"] == 1))?;
+    let found = server.diagnostics("r4.ptx", 1, |found| found.iter().any(|said| said["severity"] == 1))?;
     let [said] = &found[..] else { return Err(format!("{found:?}").into()) };
     assert_eq!((&said["code"], &said["data"]["source"]), (&json!("R4"), &json!("section 8.9.5 of the PTX manual")));
     assert_eq!(
@@ -213,7 +216,7 @@ fn finding() -> Result<(), Failed> {
     let mended = edited(&text, &edits);
     assert!(mended.contains("%thread;\n\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n"), "{mended}");
     server.change("r4.ptx", 2, &mended)?;
-    assert_eq!(server.diagnostics(2, |_| true)?, Vec::<Value>::new());
+    assert_eq!(server.diagnostics("r4.ptx", 2, |_| true)?, Vec::<Value>::new());
     assert_eq!(server.request("textDocument/codeAction", params(23))?, json!([]));
     server.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri("r4.ptx") } }))?;
     server.until(|message| message["params"]["version"].is_null() && message["params"]["diagnostics"] == json!([]))?;
@@ -230,7 +233,7 @@ fn newer() -> Result<(), Failed> {
         server.change("r4.ptx", version, &format!("{text}// {version}\n"))?;
     }
     server.change("r4.ptx", 30, "no PTX")?;
-    let found = server.diagnostics(30, |_| true)?;
+    let found = server.diagnostics("r4.ptx", 30, |_| true)?;
     assert!(found.iter().all(|said| said["severity"] == 1) && !found.is_empty(), "{found:?}");
     server.end()
 }
@@ -293,7 +296,7 @@ fn litmus() -> Result<(), Failed> {
     let check = |server: &mut Server, path: &str, line: &str, severity: i64, expected: &str| -> Result<(), Failed> {
         let text = file(path)?;
         server.open("t.litmus", &text)?;
-        let found = server.diagnostics(1, |found| !found.is_empty())?;
+        let found = server.diagnostics("t.litmus", 1, |found| !found.is_empty())?;
         let said = found.iter().find(|said| said["message"].as_str().is_some_and(|words| words.contains(expected)));
         let said = said.ok_or_else(|| format!("{path}: no {expected:?} in {found:?}"))?;
         let number = said["range"]["start"]["line"].as_u64().unwrap_or_default();
@@ -302,14 +305,14 @@ fn litmus() -> Result<(), Failed> {
         Ok(())
     };
     for (path, line, severity, expected) in [
-        ("examples/litmus/message_passing.litmus", "~exists", 3, "holds"),
+        ("examples/litmus/message_passing.litmus", "forall", 3, "holds"),
         ("examples/litmus/store_buffering.litmus", "exists", 3, "holds"),
         ("examples/litmus/async/refill_mistake.litmus", "", 3, "races"),
     ] {
         check(&mut server, path, line, severity, expected)?;
     }
     server.change("t.litmus", 2, "PTX T\n{ x=0; }\n P0 ;\n ld.nothing r0, x ;\nexists (P0:r0 == 1)\n")?;
-    let found = server.diagnostics(2, |_| true)?;
+    let found = server.diagnostics("t.litmus", 2, |_| true)?;
     assert_eq!((&found[0]["severity"], &found[0]["range"]["start"]["line"]), (&json!(1), &json!(3)), "{found:?}");
     server.end()
 }
@@ -317,10 +320,10 @@ fn litmus() -> Result<(), Failed> {
 fn utf16() -> Result<(), Failed> {
     let mut server = Server::new(&["--time-limit", "0"])?;
     // The sign in front has two units, and four bytes.
-    let text = ".version 8.6\n.target sm_90\n.func f() {\n/* \u{1d11e} */ st.global.b32 [%rd1], %r1;\n/* \u{1d11e} */ ld.global.b32;\n}\n";
+    let text = ".version 8.6\n.target sm_90\n.func f() {\n/* \u{1d11e} */ st.global.b32 [%rd1], %r1;\n/* \u{1d11e} */ ld.global.b32 %r1, [;\n}\n";
     server.open("u.ptx", text)?;
-    let found = server.diagnostics(1, |_| true)?;
-    assert_eq!(found[0]["range"]["start"], json!({ "line": 4, "character": 9 }), "{found:?}");
+    let found = server.diagnostics("u.ptx", 1, |_| true)?;
+    assert_eq!(found[0]["range"]["start"], json!({ "line": 4, "character": 28 }), "{found:?}");
     let hover = server.hover("u.ptx", 3, 9)?;
     assert_eq!(hover["range"]["start"], json!({ "line": 3, "character": 9 }), "{hover}");
     assert_eq!(server.hover("u.ptx", 3, 3)?, Value::Null);
@@ -346,9 +349,9 @@ fn broken() -> Result<(), Failed> {
         for ending in ["ptx", "litmus"] {
             let name = format!("{index}.{ending}");
             server.open(&name, text)?;
+            let found = server.diagnostics(&name, 1, |_| true)?;
             server.hover(&name, 3, 2)?;
             server.hover(&name, usize::from(u16::MAX), 7)?;
-            let found = server.diagnostics(1, |_| true)?;
             assert!(!found.is_empty(), "{name}: {text:?}");
         }
     }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use itertools::Itertools;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionProviderCapability,
@@ -142,18 +143,19 @@ fn actions(desk: &Desk, CodeActionParams { text_document, range, .. }: &CodeActi
     let Some(document) = desk.get(&text_document.uri) else { return Vec::new() };
     let meets = |other: Range| other.start.line <= range.end.line && range.start.line <= other.end.line;
     let said = document.said();
-    let fixes = said.iter().filter(|said| meets(said.diagnostic.range)).filter_map(|said| {
-        let fix = said.fix.clone()?;
-        Some(CodeActionOrCommand::CodeAction(CodeAction {
+    let fixes = said.iter().filter(|said| meets(said.diagnostic.range));
+    let fixes = fixes.filter_map(|said| Some((said, said.fix.clone()?))).unique_by(|(_, fix)| fix.title.clone());
+    let actions = fixes.map(|(said, fix)| {
+        CodeActionOrCommand::CodeAction(CodeAction {
             title: fix.title,
             kind: Some(CodeActionKind::QUICKFIX),
             diagnostics: Some(vec![said.diagnostic.clone()]),
             edit: Some(WorkspaceEdit { changes: Some(changes(&document.uri, fix.edits)), ..Default::default() }),
             is_preferred: Some(true),
             ..CodeAction::default()
-        }))
+        })
     });
-    fixes.collect()
+    actions.collect()
 }
 
 #[allow(clippy::mutable_key_type)] // The map is that of the protocol's types.
