@@ -255,7 +255,7 @@ fn hover() -> Result<(), Failed> {
         assert_eq!(server.hover("h.ptx", 4, 3)?, Value::Null);
         Ok(())
     };
-    let cases: [(&str, &str, &[&str]); 9] = [
+    let cases: [(&str, &str, &[&str]); 11] = [
         (
             "sm_90",
             "atom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1",
@@ -264,7 +264,7 @@ fn hover() -> Result<(), Failed> {
                 "atomicrmw add ptr addrspace(1) %p, i32 %b syncscope(\"device\") acq_rel",
                 "row rmw.acq_rel: `atom.acq_rel.<scope>.<rmw op>;`",
                 "On sm_90, ptxas 13.5 makes of it `MEMBAR.ALL.GPU ; ERRBAR ; CGAERRBAR ; ATOMG.E.ADD.STRONG.GPU ; CCTL.IVALL`",
-                "5 memory instructions, of which 4 are barriers",
+                "memory instructions: 5, barriers among them: 4",
                 "generic proxy",
             ],
         ),
@@ -273,8 +273,20 @@ fn hover() -> Result<(), Failed> {
             "@%p1 ld.acquire.sys.b32 %r1, [%rd1]",
             &["`acquire`, scope `sys`", "row load.seq_cst: `fence.sc.<scope>; ld.acquire.<scope>;`", "ptxas 12.9"],
         ),
-        ("sm_90", "fence.sc.cluster", &["`seq_cst`, scope `cluster`", "`fence syncscope(\"cluster\") seq_cst`"]),
-        ("sm_90", "red.release.gpu.shared.add.u32 [%rd1], 1", &["`release`", "row rmw.release"]),
+        (
+            "sm_90",
+            "fence.sc.cluster",
+            &[
+                "`seq_cst`, scope `cluster`",
+                "`fence syncscope(\"cluster\") seq_cst`, row fence.seq_cst: `fence.sc.<scope>;`",
+                "`%r = load atomic i32, ptr %p syncscope(\"cluster\") seq_cst, align 4`, row load.seq_cst",
+            ],
+        ),
+        (
+            "sm_90",
+            "red.release.gpu.shared.add.u32 [%rd1], 1",
+            &["`release`, scope `gpu`, which is as good as `sys` here, shared memory", "row rmw.release"],
+        ),
         ("sm_90", "st.global.b32 [%rd1], %r1", &["Weak: it orders nothing", "On sm_90"]),
         ("sm_30", "ld.global.b32 %r1, [%rd1]", &["Weak"]),
         (
@@ -283,6 +295,12 @@ fn hover() -> Result<(), Failed> {
             &["asynchronous", "completion by `bulk_group`", "async proxy", "sm_90 and PTX 8.0"],
         ),
         ("sm_90", "fence.proxy.async", &["It orders accesses of its own thread, on both sides of it."]),
+        (
+            "sm_100a",
+            "ld.relaxed.gpu.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1]",
+            &["relaxed", "scope `gpu`"],
+        ),
+        ("sm_90", "ld.param.b64 %rd1, [k_param]", &["No other thread can write there."]),
         ("sm_90", "mul.lo.u32 %r1, %r1, 2", &[]),
     ];
     for (target, instruction, expected) in cases {

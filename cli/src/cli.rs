@@ -598,6 +598,9 @@ pub struct ManArgs {
 ///
 /// Speaks the Language Server Protocol over standard input and output. docs/editors.md says more.
 #[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 the editor has ended it by shutdown and exit, 1 anything else has, 2 wrong usage."
+)]
 pub struct LspArgs {
     /// How long to look for executions in which a kernel goes wrong, and for the outcomes of a test, in seconds; 0 does not look
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]

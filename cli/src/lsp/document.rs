@@ -1,6 +1,7 @@
 //! A version of a document, and what was said of it.
 
 use std::{
+    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -30,9 +31,12 @@ pub struct Language {
     pub name: &'static str,
     /// What is to be said of a document, within a time; without one, what takes no search.
     pub judge: fn(&Document, &How) -> Vec<Said>,
-    /// What is said of a place, as markdown, and which piece of the text it is about.
-    pub hover: fn(&str, usize) -> Option<(std::ops::Range<usize>, String)>,
+    /// What is said of a place.
+    pub hover: fn(&str, usize) -> Option<About>,
 }
+
+/// A piece of a text, and what is said of it as markdown.
+pub type About = (Range<usize>, String);
 
 /// How documents are judged.
 pub struct How {

@@ -1,24 +1,25 @@
 //! What an instruction of PTX orders, what asks for it, and what it costs: all as the tables of the other rooms have it.
 
-use std::ops::Range;
-
 use itertools::Itertools;
 use ptx_atomics::{
     judge::stated_operations,
     lowering::{
-        AtomicOp, Sequence, SyncScope,
-        abi::{ABI, Step},
+        Access, AtomicOp, Operation, RmwOp, Sequence, SyncScope, Type,
+        abi::{ABI, RowKind, Step},
         sass::{Family, Note, ResultUse, Sass},
     },
     ptx::{
-        Asynchronous, AtomSem, FenceSem, Instruction, ModifierKind, Module, Red, RedSem, Sm,
+        Asynchronous, AtomSem, FenceSem, Instruction, LdSem, ModifierKind, Module, Red, RedSem, Scope, Sm, Space,
+        StSem,
         mnemonic::{Mnemonic, is_private},
         syntax::{self, Statement, statements},
     },
 };
 use ptx_atomics_conformance::llvm_ir::{self, Spelling};
-use ptx_hazards::{Access, EventKind};
+use ptx_hazards::EventKind;
 use strum::EnumMessage;
+
+use super::document::About;
 
 /// What is said of modifiers.
 const SAID: [(ModifierKind, &str); 4] = [
@@ -28,28 +29,31 @@ const SAID: [(ModifierKind, &str); 4] = [
     (ModifierKind::Completion, "completion by"),
 ];
 
-/// What is said of the instruction at a place, as markdown, and where it stands. Of what neither touches nor orders memory, nothing.
-pub fn hover(text: &str, offset: usize) -> Option<(Range<usize>, String)> {
+/// What is said of what is neither atomic nor volatile.
+const WEAK: &str =
+    "Weak: it orders nothing, and races with what another thread does there unless something else orders the two.";
+
+/// What is said of the instruction at a place. Of what neither touches nor orders memory, nothing.
+pub fn hover(text: &str, offset: usize) -> Option<About> {
     let (statements, _) = statements(text);
     let sm = statements.iter().find_map(target);
     let is_here = |instruction: &&syntax::Instruction<'_>| {
         let span = instruction.text.span();
         (span.start..=span.end).contains(&offset)
     };
-    let instructions = statements.iter().filter_map(|statement| match statement {
+    let mut instructions = statements.iter().filter_map(|statement| match statement {
         Statement::Instruction(instruction) => Some(instruction),
         _ => None,
     });
-    let found = instructions.filter(is_here).last()?;
+    let found = instructions.rfind(is_here)?;
     let end = found.text.span().end;
     let own = &text[found.mnemonic.start..end];
     let words = found.modifiers.iter().map(|word| word.text);
     let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
     let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
-    let said = match format!("{own};").parse::<Sequence>() {
-        Ok(sequence) => of_sequence(&sequence, own, sm),
-        Err(_) => of_other(row, &mnemonic, found),
-    };
+    let modelled = format!("{own};").parse::<Sequence>().ok();
+    let said = modelled.and_then(|sequence| of_sequence(&sequence, &mnemonic, own, sm));
+    let said = said.unwrap_or_else(|| of_other(row, &mnemonic, found));
     let proxies = proxies(own);
     let proxy =
         (!proxies.is_empty()).then(|| format!("Memory is accessed through the {} proxy.", proxies.join(" and ")));
@@ -73,39 +77,57 @@ fn alone(instruction: &str, head: &str) -> Module {
     Module::read_partly(&text).0
 }
 
-/// What is said of an instruction that is modelled.
-fn of_sequence(sequence: &Sequence, text: &str, sm: Option<Sm>) -> Vec<String> {
+/// What is said of an instruction that is modelled; nothing if what it orders is not known.
+fn of_sequence(sequence: &Sequence, mnemonic: &str, text: &str, sm: Option<Sm>) -> Option<Vec<String>> {
+    let instruction = sequence.instructions().next()?;
+    let step = step(instruction)?;
     let module = alone(text, ".func");
     let stated = module.functions().flat_map(stated_operations).flat_map(|block| block.operations).next();
-    let instruction = sequence.instructions().next();
-    let order =
-        stated.as_ref().map_or("Weak: it orders nothing, and no other thread may write there meanwhile.".into(), order);
-    let rows = stated.as_ref().zip(instruction.and_then(step)).map(|(op, step)| rows(op, step));
-    let requirement = instruction.map(|instruction| format!("It needs {}.", instruction.requirement()));
-    let cost = instruction.zip(sm).and_then(|(instruction, sm)| cost(instruction, sequence, sm));
-    [Some(order), rows.filter(|rows| !rows.is_empty()), cost, requirement].into_iter().flatten().collect()
+    let (order, rows) = match (&stated, step) {
+        (Some(op), _) => (order(op, mnemonic), rows(op, step)),
+        (None, Step::Ld(LdSem::Plain | LdSem::Weak) | Step::St(StSem::Plain | StSem::Weak)) => (WEAK.to_owned(), None),
+        (None, _) => return None,
+    };
+    let cost = sm.and_then(|sm| cost(instruction, sequence, sm));
+    let requirement = format!("It needs {}.", instruction.requirement());
+    Some([Some(order), rows, cost, Some(requirement)].into_iter().flatten().collect())
 }
 
 /// What an operation orders, and where it is.
-fn order(op: &AtomicOp) -> String {
+fn order(op: &AtomicOp, mnemonic: &str) -> String {
     let what = op.ordering.get_documentation().unwrap_or_default();
-    let scope = match op.scope {
-        SyncScope::Threads(scope) => format!(", scope `{scope}`"),
-        SyncScope::SingleThread => String::new(),
+    let written = mnemonic.split('.').find_map(|word| word.parse::<Scope>().ok());
+    let scope = match (op.scope, written) {
+        (SyncScope::Threads(scope), Some(written)) if written != scope => {
+            format!(", scope `{written}`, which is as good as `{scope}` here")
+        }
+        (SyncScope::Threads(scope), _) => format!(", scope `{scope}`"),
+        (SyncScope::SingleThread, _) => String::new(),
     };
     let space = op.operation.access().map(|access| format!(", {} memory", access.space)).unwrap_or_default();
     format!("`{}`{scope}{space}: {what}", op.ordering)
 }
 
 /// The rows of the ABI with an instruction in them, each as what asks for it in LLVM IR.
-fn rows(op: &AtomicOp, step: Step) -> String {
+fn rows(op: &AtomicOp, step: Step) -> Option<String> {
     let sequences = ABI.iter().flat_map(|row| row.sequences.iter().map(move |steps| (row, *steps)));
-    let with = sequences.filter(|(_, steps)| steps.contains(&step)).map(|(row, steps)| {
-        let asked = AtomicOp { ordering: row.ordering, ..op.clone() };
+    let mut lines = sequences.filter(|(_, steps)| steps.contains(&step)).map(|(row, steps)| {
+        let asked = AtomicOp { operation: asked(op, row.kind), ordering: row.ordering, ..*op };
         format!("- `{}`, row {}: `{}`", in_llvm_ir(&asked), row.name(), steps.iter().join(" "))
     });
-    let lines: Vec<_> = with.collect();
-    if lines.is_empty() { String::new() } else { format!("What asks for it, by NVIDIA's ABI:\n{}", lines.join("\n")) }
+    let lines = lines.join("\n");
+    (!lines.is_empty()).then(|| format!("What asks for it, by NVIDIA's ABI:\n{lines}"))
+}
+
+/// An operation of a row's kind: this one, or one of which a fence may be a part.
+fn asked(op: &AtomicOp, kind: RowKind) -> Operation {
+    let access = Access::new(Space::Generic, Type::I32);
+    match (op.operation, kind) {
+        (Operation::Fence, RowKind::Load) => Operation::Load(access),
+        (Operation::Fence, RowKind::Store) => Operation::Store(access),
+        (Operation::Fence, RowKind::Rmw) => Operation::Rmw(RmwOp::Add, access),
+        (operation, _) => operation,
+    }
 }
 
 fn in_llvm_ir(op: &AtomicOp) -> String {
@@ -136,11 +158,10 @@ fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String
     let sass = Sass::of(instruction, ResultUse::Read, family)?;
     let counts = sass.counts();
     let barriers = counts.membar + counts.errbar + counts.cctl;
-    let (all, version) = (sass.opcodes().len(), family.assembler());
-    let notes: String =
-        Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?))).collect();
+    let notes = Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?)));
+    let (all, version, notes) = (sass.opcodes().len(), family.assembler(), notes.collect::<String>());
     Some(format!(
-        "On {sm}, ptxas {version} makes of it `{sass}`: {all} memory instructions, of which {barriers} are barriers{notes}."
+        "On {sm}, ptxas {version} makes of it `{sass}`; memory instructions: {all}, barriers among them: {barriers}{notes}."
     ))
 }
 
@@ -153,8 +174,8 @@ fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_
         (false, true) => "It writes",
         (false, false) => "It concerns caches alone, of",
     };
-    let private = if is_private(mnemonic) { ", which no other thread can write" } else { "" };
-    let memory = (!memory.is_empty()).then(|| format!("{does} {memory}{private}."));
+    let private = if is_private(mnemonic) { " No other thread can write there." } else { "" };
+    let memory = (!memory.is_empty()).then(|| format!("{does} {memory}.{private}"));
     let order = row.order.map(|order| format!("It orders {}.", documented(order.get_documentation())));
     let later = "It is asynchronous: it goes on behind the instructions that follow, until something waits for it.";
     let words = |(kind, name): &(ModifierKind, &str)| {
@@ -183,7 +204,7 @@ fn documented(text: Option<&'static str>) -> String {
 fn proxies(instruction: &str) -> Vec<String> {
     let kernels = ptx_hazards::read(&alone(instruction, ".visible .entry"));
     let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);
-    let accesses = events.flat_map(|event| -> Vec<&Access> {
+    let accesses = events.flat_map(|event| -> Vec<&ptx_hazards::Access> {
         match &event.kind {
             EventKind::Access(access) | EventKind::Global(access) | EventKind::Atomic { access, .. } => vec![access],
             EventKind::Start(start) => start.accesses.iter().collect(),
