@@ -1,11 +1,8 @@
 //! The arguments.
 
-use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{
-    ArgAction, Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
@@ -26,9 +23,15 @@ use ptx_atomics::{
 use ptx_atomics_conformance as conformance;
 use ptx_execute::{Dim3, Options as ExecuteOptions, Schedule};
 use regex::Regex;
-use strum::{IntoStaticStr, VariantNames};
+use strum::IntoStaticStr;
 
-use crate::run::sizes;
+use crate::{
+    run::sizes,
+    until::Until,
+    values::{
+        file, first_elements, named, named_file, one_of, parameter, positive, rewrites, seconds, shard, strategies,
+    },
+};
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -49,6 +52,7 @@ pub enum Command {
     Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
     Llc(LlcArgs),
+    Lsp(LspArgs),
     Run(RunArgs),
     VerifyMapping(VerifyMappingArgs),
     Completions(CompletionsArgs),
@@ -271,6 +275,9 @@ pub struct KernelArgs {
     /// Write a baseline of what is found
     #[arg(long, value_name = "FILE", requires = "kernels")]
     pub write_baseline: Option<PathBuf>,
+    /// When all searches for executions end, however long each may take.
+    #[arg(skip)]
+    pub until: Until,
 }
 
 /// How the manual is read.
@@ -587,6 +594,24 @@ pub struct ManArgs {
     pub folder: PathBuf,
 }
 
+/// Serve an editor: what check finds in PTX and litmus says of tests, while they are written
+///
+/// Speaks the Language Server Protocol over standard input and output. docs/editors.md says more.
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 the editor has ended it by shutdown and exit, 1 anything else has, 2 wrong usage."
+)]
+pub struct LspArgs {
+    /// How long to look for executions in which a kernel goes wrong, and for the outcomes of a test, in seconds; 0 does not look
+    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
+    pub time_limit: u64,
+    /// What editors add to the command of a server
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+    #[command(flatten)]
+    pub readings: ReadingArgs,
+}
+
 /// How sources are compiled.
 #[derive(Args, Clone, Default)]
 pub struct SourceArgs {
@@ -668,58 +693,6 @@ pub struct VerifyMappingArgs {
     pub counterexamples: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-}
-
-/// A file that cannot be standard output, which the PTX has.
-fn file(path: &str) -> Result<PathBuf, String> {
-    if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
-}
-
-/// `out=x.npy`
-fn named_file(text: &str) -> Result<(String, PathBuf), String> {
-    let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty());
-    parts.map(|(name, path)| (name.into(), path.into())).ok_or_else(|| "it is NAME=FILE".to_owned())
-}
-
-/// `n=1024`
-fn parameter(text: &str) -> Result<(String, u64), String> {
-    let (name, number) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("it is NAME=VALUE")?;
-    let digits = number.trim_start_matches('-');
-    let value = match digits.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => digits.parse(),
-    };
-    let value: u64 = value.map_err(|_| format!("'{number}' is no integer"))?;
-    Ok((name.to_owned(), if number.starts_with('-') { value.wrapping_neg() } else { value }))
-}
-
-/// `out`, or `out[..8]`
-fn first_elements(text: &str) -> Result<(String, Option<usize>), String> {
-    let Some((name, range)) = text.split_once('[') else { return Ok((text.into(), None)) };
-    let count = range.strip_prefix("..").and_then(|range| range.strip_suffix(']')?.parse().ok());
-    count.map(|count| (name.into(), Some(count))).ok_or_else(|| "it is NAME or NAME[..N]".to_owned())
-}
-
-/// The values of an enum, by their names.
-fn one_of<T>() -> impl TypedValueParser<Value = T>
-where
-    T: FromStr + VariantNames + Clone + Send + Sync + 'static,
-    T::Err: std::error::Error + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
-}
-
-fn named<T: FromStr>(name: &str) -> Result<T, String> {
-    name.parse().map_err(|_| "see --help for what there is".to_owned())
-}
-
-fn shard(text: &str) -> Result<(usize, usize), String> {
-    let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
-    numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "it is a number from 1 on".to_owned())
 }
 
 #[derive(Args, Clone)]
@@ -898,17 +871,4 @@ impl TargetArgs {
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
         Settings { mcpu: self.gpu(), mattr: self.version(), ..Settings::default() }.target(gpu, version)
     }
-}
-
-fn strategies(list: &str) -> Result<String, String> {
-    settings::strategies(list).map(|_| list.to_owned())
-}
-
-fn rewrites(list: &str) -> Result<String, String> {
-    settings::rewrites(list).map(|_| list.to_owned())
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e9).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or("expected seconds, from 0 to 1000000000".to_owned())
 }

@@ -10,6 +10,7 @@ mod input;
 mod litmus;
 mod llc;
 mod lower;
+mod lsp;
 mod mutants;
 mod order;
 mod output;
@@ -20,6 +21,8 @@ mod sarif;
 mod sass_table;
 mod shell;
 mod table;
+mod until;
+mod values;
 mod verify_mapping;
 
 use std::process::ExitCode;
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Llc(args) => llc::run(&args.arguments),
         Command::Litmus(args) => litmus::run(&args),
+        Command::Lsp(args) => lsp::run(&args),
         Command::Run(args) => run::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
         Command::Completions(args) => shell::completions(&args),

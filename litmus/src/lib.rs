@@ -22,6 +22,6 @@ pub use diagram::Diagram;
 pub use dot::dot;
 pub use finding::shown as of_finding;
 pub use race::profile;
-pub use report::{OUTCOMES, first_rows, text, why};
+pub use report::{OUTCOMES, first_rows, text, why, word};
 pub use subject::Subject;
 pub use svg::svg;

@@ -128,7 +128,8 @@ pub fn why(limit: Limit) -> String {
     format!("{limit}{option}")
 }
 
-fn word(answer: &Answer) -> &'static str {
+/// What is known of a test: `holds`, `does not hold`, `races`.
+pub fn word(answer: &Answer) -> &'static str {
     match (answer.holds, answer.unknown) {
         _ if answer.race.is_some() => "races",
         (Some(true), _) => "holds",

@@ -1,6 +1,6 @@
 //! The operations that a program asks for, in words that no front end owns.
 
-use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::ptx::{Scope, Space};
 
@@ -242,7 +242,7 @@ impl Type {
 }
 
 /// Memory orderings, in C++'s words as the ABI document uses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Ordering {
     /// LLVM's `unordered`, weaker than any C++ ordering.

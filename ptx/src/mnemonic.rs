@@ -3,6 +3,8 @@
 //! Modifiers decide the rest: a state space may be private to a thread, and `.acquire` orders. Who needs that reads the
 //! typed [`Instruction`](crate::Instruction); this table is for all instructions that are not modelled too.
 
+use strum::EnumMessage;
+
 use crate::{
     syntax::{Text, TokenKind, tokens},
     word::Space,
@@ -31,7 +33,7 @@ pub struct Mnemonic {
 }
 
 /// Which memory an instruction concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumMessage)]
 #[non_exhaustive]
 pub enum Memory {
     /// The state space that a modifier names (section 5.1), without one the generic one.
@@ -47,7 +49,7 @@ pub enum Memory {
 }
 
 /// What an instruction orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumMessage)]
 #[non_exhaustive]
 pub enum Order {
     /// Accesses of its own thread, on both sides of it.

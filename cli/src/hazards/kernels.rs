@@ -129,7 +129,8 @@ fn job(args: &CheckArgs, input: Input, language: Language) -> Job {
     job
 }
 
-fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
+/// What is wrong with PTX, and what is known of its kernels.
+pub fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
     let Some(text) = input.text() else {
         return (vec![Diagnostic::new(format!("'{}' is no text", input.name())).help(input::KNOWN_HELP)], Vec::new());
     };
@@ -207,12 +208,12 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
 fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = ptx_hazards::is_asynchronous(kernel) || report.findings.iter().any(is_open);
-    if args.time_limit == 0 || !is_run {
+    let all = Duration::from_secs(args.time_limit).min(args.until.left());
+    if all.is_zero() || !is_run {
         return None;
     }
     let given =
         Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
-    let all = Duration::from_secs(args.time_limit);
     let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
     ptx_hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()

@@ -14,12 +14,15 @@ mod text;
 use std::process::ExitCode;
 
 use itertools::Itertools;
-use ptx_atomics::llvm::{Errors, Input};
+use ptx_atomics::{
+    llvm::{Errors, Input},
+    ptx::Places,
+};
 
+pub use self::placed::{Level, Placed};
 use self::{
     baseline::Baseline,
-    kernels::{Module, Read},
-    placed::Placed,
+    kernels::{Module, Origin, Read},
     summary::Summary,
 };
 use crate::{
@@ -85,6 +88,13 @@ fn findings(args: &CheckArgs, read: &Read, input: &Input) -> Vec<Placed> {
     let hidden = read.hidden.iter().map(|(site, message)| placed::in_assembly(site, message, input));
     let hidden = hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()));
     order.chain(modules).chain(hidden).collect()
+}
+
+/// The findings in a text of PTX, all at its own lines, wherever it comes from.
+pub fn in_text(args: &CheckArgs, input: &Input) -> Vec<Placed> {
+    let (_, modules) = kernels::of_ptx(args, input);
+    let own = |module: Module| Module { origin: Origin::Ptx(Places::of("")), ..module };
+    modules.into_iter().flat_map(|module| Placed::of_module(input, &own(module), &|_| String::new())).collect()
 }
 
 fn failed(errors: &Errors) -> ExitCode {

@@ -1,0 +1,215 @@
+//! What an instruction of PTX orders, what asks for it, and what it costs: all as the tables of the other rooms have it.
+
+use itertools::Itertools;
+use ptx_atomics::{
+    judge::stated_operations,
+    lowering::{
+        Access, AtomicOp, Operation, RmwOp, Sequence, SyncScope, Type,
+        abi::{ABI, RowKind, Step},
+        sass::{Family, Note, ResultUse, Sass},
+    },
+    ptx::{
+        Asynchronous, AtomSem, FenceSem, Instruction, LdSem, ModifierKind, Module, Red, RedSem, Scope, Sm, Space,
+        StSem,
+        mnemonic::{Mnemonic, is_private},
+        syntax::{self, Statement, statements},
+    },
+};
+use ptx_atomics_conformance::llvm_ir::{self, Spelling};
+use ptx_hazards::EventKind;
+use strum::EnumMessage;
+
+use super::document::About;
+
+/// What is said of modifiers.
+const SAID: [(ModifierKind, &str); 4] = [
+    (ModifierKind::Semantics, "semantics"),
+    (ModifierKind::Scope, "scope"),
+    (ModifierKind::Space, "state space"),
+    (ModifierKind::Completion, "completion by"),
+];
+
+/// What is said of what is neither atomic nor volatile.
+const WEAK: &str =
+    "Weak: it orders nothing, and races with what another thread does there unless something else orders the two.";
+
+/// What is said of the instruction at a place. Of what neither touches nor orders memory, nothing.
+pub fn hover(text: &str, offset: usize) -> Option<About> {
+    let (statements, _) = statements(text);
+    let sm = statements.iter().find_map(target);
+    let is_here = |instruction: &&syntax::Instruction<'_>| {
+        let span = instruction.text.span();
+        (span.start..=span.end).contains(&offset)
+    };
+    let mut instructions = statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction),
+        _ => None,
+    });
+    let found = instructions.rfind(is_here)?;
+    let end = found.text.span().end;
+    let own = &text[found.mnemonic.start..end];
+    let words = found.modifiers.iter().map(|word| word.text);
+    let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
+    let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
+    let modelled = format!("{own};").parse::<Sequence>().ok();
+    let said = modelled.and_then(|sequence| of_sequence(&sequence, &mnemonic, own, sm));
+    let said = said.unwrap_or_else(|| of_other(row, &mnemonic, found));
+    let proxies = proxies(own);
+    let proxy =
+        (!proxies.is_empty()).then(|| format!("Memory is accessed through the {} proxy.", proxies.join(" and ")));
+    let mut parts = [format!("**{mnemonic}**")].into_iter().chain(said).chain(proxy);
+    Some((found.mnemonic.start..end, parts.join("\n\n")))
+}
+
+/// The GPU of a module.
+fn target(statement: &Statement<'_>) -> Option<Sm> {
+    match statement {
+        Statement::Directive(directive) if directive.keyword.text == "target" => {
+            directive.arguments.text.split(',').next()?.trim().parse().ok()
+        }
+        _ => None,
+    }
+}
+
+/// A function with one instruction.
+fn alone(instruction: &str, head: &str) -> Module {
+    let text = format!(".version 9.2\n.target sm_90\n{head} f() {{\n{instruction};\n}}");
+    Module::read_partly(&text).0
+}
+
+/// What is said of an instruction that is modelled; nothing if what it orders is not known.
+fn of_sequence(sequence: &Sequence, mnemonic: &str, text: &str, sm: Option<Sm>) -> Option<Vec<String>> {
+    let instruction = sequence.instructions().next()?;
+    let step = step(instruction)?;
+    let module = alone(text, ".func");
+    let stated = module.functions().flat_map(stated_operations).flat_map(|block| block.operations).next();
+    let (order, rows) = match (&stated, step) {
+        (Some(op), _) => (order(op, mnemonic), rows(op, step)),
+        (None, Step::Ld(LdSem::Plain | LdSem::Weak) | Step::St(StSem::Plain | StSem::Weak)) => (WEAK.to_owned(), None),
+        (None, _) => return None,
+    };
+    let cost = sm.and_then(|sm| cost(instruction, sequence, sm));
+    let requirement = format!("It needs {}.", instruction.requirement());
+    Some([Some(order), rows, cost, Some(requirement)].into_iter().flatten().collect())
+}
+
+/// What an operation orders, and where it is.
+fn order(op: &AtomicOp, mnemonic: &str) -> String {
+    let what = op.ordering.get_documentation().unwrap_or_default();
+    let written = mnemonic.split('.').find_map(|word| word.parse::<Scope>().ok());
+    let scope = match (op.scope, written) {
+        (SyncScope::Threads(scope), Some(written)) if written != scope => {
+            format!(", scope `{written}`, which is as good as `{scope}` here")
+        }
+        (SyncScope::Threads(scope), _) => format!(", scope `{scope}`"),
+        (SyncScope::SingleThread, _) => String::new(),
+    };
+    let space = op.operation.access().map(|access| format!(", {} memory", access.space)).unwrap_or_default();
+    format!("`{}`{scope}{space}: {what}", op.ordering)
+}
+
+/// The rows of the ABI with an instruction in them, each as what asks for it in LLVM IR.
+fn rows(op: &AtomicOp, step: Step) -> Option<String> {
+    let sequences = ABI.iter().flat_map(|row| row.sequences.iter().map(move |steps| (row, *steps)));
+    let mut lines = sequences.filter(|(_, steps)| steps.contains(&step)).map(|(row, steps)| {
+        let asked = AtomicOp { operation: asked(op, row.kind), ordering: row.ordering, ..*op };
+        format!("- `{}`, row {}: `{}`", in_llvm_ir(&asked), row.name(), steps.iter().join(" "))
+    });
+    let lines = lines.join("\n");
+    (!lines.is_empty()).then(|| format!("What asks for it, by NVIDIA's ABI:\n{lines}"))
+}
+
+/// An operation of a row's kind: this one, or one of which a fence may be a part.
+fn asked(op: &AtomicOp, kind: RowKind) -> Operation {
+    let access = Access::new(Space::Generic, Type::I32);
+    match (op.operation, kind) {
+        (Operation::Fence, RowKind::Load) => Operation::Load(access),
+        (Operation::Fence, RowKind::Store) => Operation::Store(access),
+        (Operation::Fence, RowKind::Rmw) => Operation::Rmw(RmwOp::Add, access),
+        (operation, _) => operation,
+    }
+}
+
+fn in_llvm_ir(op: &AtomicOp) -> String {
+    let (ty, align, pointer) = op.operation.access().map_or_else(Default::default, |access| {
+        (access.ty.to_string(), access.ty.bits() / 8, format!("{} %p", llvm_ir::pointer(access.space)))
+    });
+    let spelling = Spelling { ty: &ty, align, aligned_rmw: true, pointer: &pointer, weak: false };
+    llvm_ir::instructions(op, &spelling).lines().next().unwrap_or_default().to_owned()
+}
+
+/// The step of a row that an instruction is.
+fn step(instruction: &Instruction) -> Option<Step> {
+    match instruction {
+        Instruction::Fence(fence) => Some(Step::Fence(fence.sem.unwrap_or(FenceSem::AcqRel))),
+        Instruction::Membar(_) => Some(Step::Fence(FenceSem::Sc)),
+        Instruction::Ld(ld) => Some(Step::Ld(ld.sem)),
+        Instruction::St(st) => Some(Step::St(st.sem)),
+        Instruction::Atom(atom) => Some(Step::Atom(atom.sem.unwrap_or(AtomSem::Relaxed))),
+        Instruction::Red(Red { sem: Some(RedSem::Release), .. }) => Some(Step::Atom(AtomSem::Release)),
+        Instruction::Red(_) => Some(Step::Atom(AtomSem::Relaxed)),
+        _ => None,
+    }
+}
+
+/// The machine code, if it was measured.
+fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String> {
+    let family = Family::of(sm)?;
+    let sass = Sass::of(instruction, ResultUse::Read, family)?;
+    let counts = sass.counts();
+    let barriers = counts.membar + counts.errbar + counts.cctl;
+    let notes = Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?)));
+    let (all, version, notes) = (sass.opcodes().len(), family.assembler(), notes.collect::<String>());
+    Some(format!(
+        "On {sm}, ptxas {version} makes of it `{sass}`; memory instructions: {all}, barriers among them: {barriers}{notes}."
+    ))
+}
+
+/// What the table of mnemonics says.
+fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_>) -> Vec<String> {
+    let memory = row.memory.iter().map(|memory| documented(memory.get_documentation())).join("; ");
+    let does = match (row.reads, row.writes) {
+        (true, true) => "It reads and writes",
+        (true, false) => "It reads",
+        (false, true) => "It writes",
+        (false, false) => "It concerns caches alone, of",
+    };
+    let private = if is_private(mnemonic) { " No other thread can write there." } else { "" };
+    let memory = (!memory.is_empty()).then(|| format!("{does} {memory}.{private}"));
+    let order = row.order.map(|order| format!("It orders {}.", documented(order.get_documentation())));
+    let later = "It is asynchronous: it goes on behind the instructions that follow, until something waits for it.";
+    let words = |(kind, name): &(ModifierKind, &str)| {
+        let own = instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::of(word) == *kind);
+        let own = own.map(|word| format!("`{word}`")).join(" and ");
+        (!own.is_empty()).then(|| format!("{name} {own}"))
+    };
+    let modifiers = SAID.iter().filter_map(words).join(", ");
+    let modifiers = (!modifiers.is_empty()).then(|| format!("Its words: {modifiers}."));
+    let form = Asynchronous::read(instruction).ok();
+    let requirement = form.map(|form| format!("It needs {}.", form.requirement()));
+    [memory, order, row.is_asynchronous.then(|| later.to_owned()), modifiers, requirement]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What the documentation of a word says, as a part of a sentence.
+fn documented(text: Option<&'static str>) -> String {
+    let text = text.unwrap_or_default().trim_end_matches('.');
+    let first = text.chars().next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    first + text.get(1..).unwrap_or_default()
+}
+
+/// The proxies through which the check takes an instruction to access memory.
+fn proxies(instruction: &str) -> Vec<String> {
+    let kernels = ptx_hazards::read(&alone(instruction, ".visible .entry"));
+    let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);
+    let accesses = events.flat_map(|event| -> Vec<&ptx_hazards::Access> {
+        match &event.kind {
+            EventKind::Access(access) | EventKind::Global(access) | EventKind::Atomic { access, .. } => vec![access],
+            EventKind::Start(start) => start.accesses.iter().collect(),
+            _ => Vec::new(),
+        }
+    });
+    accesses.map(|access| format!("{:?}", access.proxy).to_lowercase()).unique().collect()
+}
