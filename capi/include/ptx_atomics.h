@@ -1,5 +1,5 @@
-/* What the library ptx_atomics_c gives to C and to every language that calls C. Made of the sources by cbindgen: see
-   CONTRIBUTING.md before a change. docs/library.md has an example.
+/* What the library ptx_atomics_c gives to C and to every language that calls C. Made of the sources by cbindgen;
+   `INSTA_UPDATE=always cargo test -p ptx-atomics-c` makes it anew. docs/library.md has an example.
 
    There is no state but that of sessions and results: every function may be called by any thread, and threads may share a
    session. All text is UTF-8, with a NUL behind it. Nothing is written to standard output. */
@@ -61,11 +61,7 @@ typedef enum ptx_atomics_level {
 /*
  What is made of a module.
  */
-enum ptx_atomics_emit
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum ptx_atomics_emit {
   /*
    PTX.
    */
@@ -78,23 +74,12 @@ enum ptx_atomics_emit
    The same as bitcode.
    */
   PTX_ATOMICS_EMIT_LLVM_BC = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum ptx_atomics_emit ptx_atomics_emit;
-#else
-typedef uint32_t ptx_atomics_emit;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} ptx_atomics_emit;
 
 /*
  How a table is written.
  */
-enum ptx_atomics_format
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum ptx_atomics_format {
   /*
    For a terminal.
    */
@@ -107,23 +92,12 @@ enum ptx_atomics_format
    JSON.
    */
   PTX_ATOMICS_FORMAT_JSON = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum ptx_atomics_format ptx_atomics_format;
-#else
-typedef uint32_t ptx_atomics_format;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} ptx_atomics_format;
 
 /*
  What a module is written in.
  */
-enum ptx_atomics_language
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum ptx_atomics_language {
   /*
    MLIR if its name ends with .mlir or .mlirbc, or if it is bytecode of MLIR; or else LLVM IR.
    */
@@ -136,23 +110,12 @@ enum ptx_atomics_language
    MLIR, as text or bytecode.
    */
   PTX_ATOMICS_LANGUAGE_MLIR = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum ptx_atomics_language ptx_atomics_language;
-#else
-typedef uint32_t ptx_atomics_language;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} ptx_atomics_language;
 
 /*
  A part of a diagnostic.
  */
-enum ptx_atomics_part
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum ptx_atomics_part {
   /*
    What is wrong and why, in one sentence without a period. Each diagnostic has it.
    */
@@ -181,14 +144,7 @@ enum ptx_atomics_part
    The rule of docs/async.md, as R4.
    */
   PTX_ATOMICS_PART_RULE = 6,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum ptx_atomics_part ptx_atomics_part;
-#else
-typedef uint32_t ptx_atomics_part;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} ptx_atomics_part;
 
 /*
  What came of a call. ptx_atomics_result_free frees it.

@@ -90,6 +90,6 @@ impl Message {
     }
 
     pub(crate) fn part(&self, number: u32) -> Option<&Text> {
-        self.parts[Part::from_repr(number)? as usize].as_ref()
+        self.parts[Part::from_repr(number as usize)? as usize].as_ref()
     }
 }

@@ -34,7 +34,7 @@ pub enum Level {
 
 /// A part of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
-#[repr(u32)]
+#[repr(C)]
 pub enum Part {
     /// What is wrong and why, in one sentence without a period. Each diagnostic has it.
     Message = 0,
@@ -54,7 +54,7 @@ pub enum Part {
 
 /// What a module is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
-#[repr(u32)]
+#[repr(C)]
 pub enum Language {
     /// MLIR if its name ends with .mlir or .mlirbc, or if it is bytecode of MLIR; or else LLVM IR.
     Auto = 0,
@@ -66,7 +66,7 @@ pub enum Language {
 
 /// What is made of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
-#[repr(u32)]
+#[repr(C)]
 pub enum Emit {
     /// PTX.
     Ptx = 0,
@@ -78,7 +78,7 @@ pub enum Emit {
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
-#[repr(u32)]
+#[repr(C)]
 pub enum Format {
     /// For a terminal.
     Text = 0,

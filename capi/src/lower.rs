@@ -19,13 +19,13 @@ pub fn lower(
 ) -> Result<Answer, Misuse> {
     let mut job = Job::new(Input::new(name, ir));
     job.options = options.to_owned();
-    job.language = match Language::from_repr(language) {
+    job.language = match Language::from_repr(language as usize) {
         Some(Language::Auto) => job.language,
         Some(Language::Llvm) => Written::Llvm,
         Some(Language::Mlir) => Written::Mlir,
         None => return Err(Misuse(format!("{language} is no ptx_atomics_language"))),
     };
-    job.emit = match Emit::from_repr(emit) {
+    job.emit = match Emit::from_repr(emit as usize) {
         Some(Emit::Ptx) => Made::Ptx,
         Some(Emit::LlvmIr) => Made::LlvmIr,
         Some(Emit::LlvmBc) => Made::LlvmBc,
