@@ -7,6 +7,7 @@ mod cause;
 mod check;
 mod finding;
 mod kernel;
+mod level;
 mod litmus;
 mod options;
 mod read;
@@ -17,6 +18,7 @@ pub use self::{
     check::{check, is_asynchronous},
     finding::{Edit, Finding, Pair, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
+    level::Level,
     litmus::litmus,
     options::Options,
     read::{read, read_with},

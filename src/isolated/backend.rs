@@ -8,12 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ptx_atomics_helper::Job;
 use ptx_atomics_llvm::{Diagnostic, LLVM_VERSION, NEWEST_PTX};
 use ptx_atomics_lowering::{PtxVersion, Sm, Target};
 
 use super::{
-    job::{Job, Part},
     obituary::{is_crash, obituary},
+    part::Part,
     process::{self, Cause, Death, Quiet, Stage},
     work::work,
 };
@@ -103,7 +104,7 @@ fn culprit(job: &Job, functions: usize) -> Option<(usize, Death)> {
 fn sufficient(job: &Job, part: &Part, target: Target, deadline: Instant) -> Option<String> {
     let compiles = |sm: Sm, ptx: PtxVersion| {
         let options = format!("{},mcpu={},mattr=+{}", job.options, sm.name(), ptx.feature());
-        tried(&Job { options, ..job.clone() }, part.clone()).is_some_and(|tried| matches!(tried, Ok(true)))
+        tried(&job.with_options(options), part.clone()).is_some_and(|tried| matches!(tried, Ok(true)))
     };
     for sm in Sm::all().filter(|sm| sm.number() >= target.sm.number()) {
         if Instant::now() > deadline {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Display};
 
+use ptx_atomics_helper::{Emit, Job, Lowered};
 use ptx_atomics_llvm::{
     self as llvm, Checked, Diagnostic, Errors, Options, Remark, Settings,
     inkwell::{
@@ -15,8 +16,9 @@ use ptx_atomics_llvm::{
 use ptx_atomics_lowering::{PtxVersion, Target};
 
 use super::{
-    job::{Emit, Job, Lowered, Part, Unoptimized},
+    part::Part,
     process::{self, Functions, Stage},
+    unoptimized::Unoptimized,
 };
 
 pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
@@ -32,7 +34,7 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
     match finish(job, &module, &machine, &options, Lines::OfTheModule, only.clone()) {
         Ok(Finished { bytes, remarks, warnings }) => {
             std::mem::forget(module);
-            Ok(Lowered { warnings, ..Lowered::new(None, bytes, &remarks, Some(options.target)) })
+            Ok(Lowered::new(None, bytes, &remarks, Some(options.target)).with_warnings(warnings))
         }
         // What only optimization brought to light has no line yet.
         Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),

@@ -2,15 +2,15 @@
 
 use std::io;
 
+use ptx_atomics_helper::{Answer, Job, Lowered, as_data};
 use ptx_atomics_llvm::{Diagnostic, Errors};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     backend,
-    data::ErrorAsData,
-    job::{Job, Lowered, Unoptimized},
     obituary::obituary,
-    process::{self, Quiet, Returned, Stage},
+    process::{self, Quiet, Stage},
+    unoptimized::Unoptimized,
     work::{self, work},
 };
 
@@ -62,38 +62,12 @@ pub fn run<T: Serialize + DeserializeOwned>(
     done.map_err(|errors| errors.into_iter().map(|error| error.0).collect())
 }
 
-fn as_data(errors: Errors) -> Vec<ErrorAsData> {
-    errors.into_iter().map(ErrorAsData).collect()
-}
-
 fn no_process(error: io::Error) -> Diagnostic {
     Diagnostic::new(format!("cannot start a process: {error}"))
 }
 
-/// What another process returns. The bytes of what is lowered go beside it.
-#[derive(Serialize, Deserialize)]
-pub enum Answer {
-    Lowered(Vec<Lowered>),
-    Errors(Vec<ErrorAsData>),
-}
-
-impl Answer {
-    pub fn of(result: Result<Vec<Lowered>, Errors>) -> Returned<Self> {
-        match result {
-            Ok(mut lowered) => {
-                let bytes = lowered.iter_mut().map(|lowered| std::mem::take(&mut lowered.bytes)).collect();
-                (Self::Lowered(lowered), bytes)
-            }
-            Err(errors) => (Self::Errors(as_data(errors)), Vec::new()),
-        }
-    }
-
-    pub fn with(self, bytes: Vec<Vec<u8>>) -> Result<Vec<Lowered>, Errors> {
-        match self {
-            Self::Lowered(lowered) => {
-                Ok(lowered.into_iter().zip(bytes).map(|(lowered, bytes)| Lowered { bytes, ..lowered }).collect())
-            }
-            Self::Errors(errors) => Err(errors.into_iter().map(|error| error.0).collect()),
-        }
-    }
+/// Makes this program a [`Helper`](super::Helper): call it at the beginning of `main`, before anything else. Where a helper was
+/// asked for, it does the jobs that it is given and ends the process; or else it does nothing.
+pub fn serve() {
+    ptx_atomics_helper::serve(forked);
 }

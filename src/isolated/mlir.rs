@@ -1,5 +1,6 @@
 //! MLIR to what is written.
 
+use ptx_atomics_helper::{Emit, Job, Lowered};
 use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Location, Options, Remark, inkwell::context::Context};
 use ptx_atomics_mlir::{
     self as mlir, DeviceModule, Translated, each,
@@ -7,9 +8,10 @@ use ptx_atomics_mlir::{
 };
 
 use super::{
-    job::{Emit, Job, Lowered, Part, Unoptimized},
     llvm_ir::{self, Finished, Lines},
+    part::Part,
     process::{self, Stage},
+    unoptimized::Unoptimized,
 };
 
 pub fn work(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
@@ -98,7 +100,7 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
         let target = device.first().map(|(options, _)| options.target);
         let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         let warnings = all_named(checked.warnings, &job.input);
-        return Ok(vec![Lowered { warnings, ..lowered(None, bytes, remarks, target) }]);
+        return Ok(vec![lowered(None, bytes, remarks, target).with_warnings(warnings)]);
     }
     let device = translated(&job.input, &mut module, wanted, llvm, |op| options(job, op))?;
     let all = each(device, |Device { name, options, translated }| {
@@ -109,7 +111,7 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
             llvm_ir::finish(job, &module, &machine, &options, lines, only.clone())?;
         std::mem::forget(module);
         let warnings = all_named(warnings, &job.input);
-        Ok(Lowered { warnings, ..lowered(name, bytes, remarks, Some(options.target)) })
+        Ok(lowered(name, bytes, remarks, Some(options.target)).with_warnings(warnings))
     });
     match all {
         // What only LLVM brought to light has no line yet.
@@ -118,7 +120,7 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
         Ok(all) if !job.input.keep_lines && all.iter().any(|lowered| !lowered.warnings.is_empty()) => {
             let with_lines = lower(&job.clone().keeping_lines(), llvm, only)?;
             let both = all.into_iter().zip(with_lines);
-            Ok(both.map(|(lowered, Lowered { warnings, .. })| Lowered { warnings, ..lowered }).collect())
+            Ok(both.map(|(lowered, Lowered { warnings, .. })| lowered.with_warnings(warnings)).collect())
         }
         all => all,
     }
@@ -143,4 +145,10 @@ fn selected<'c, 'a>(
 fn options(job: &Job, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
     let settings = job.settings(mlir::settings_of(op)?)?;
     Ok(Options { remarks: job.input.keep_lines, ..mlir::options(&settings, op)? })
+}
+
+#[cfg(test)]
+#[test]
+fn bytecode_is_that_of_the_pass() {
+    assert_eq!(ptx_atomics_helper::MLIR_BYTECODE, ptx_atomics_mlir::BYTECODE);
 }

@@ -25,26 +25,25 @@
 //! A program that has one thread needs no helper: [`lower`] forks it. It is what the command does. Linux only.
 
 mod backend;
-mod data;
-mod helper;
-mod job;
 mod llvm_ir;
 mod lower;
 #[cfg(feature = "mlir")]
 mod mlir;
 mod obituary;
+mod part;
 mod process;
+mod unoptimized;
 mod work;
 
 #[cfg(feature = "mlir")]
 pub use self::mlir::{Device, named, translated};
 pub use self::{
-    helper::{Helper, serve},
-    job::{Emit, Job, Language, Lowered, Site, Unoptimized},
-    lower::{lower, run, unoptimized},
+    lower::{lower, run, serve, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
+    unoptimized::{Site, Unoptimized},
     work::context,
 };
+pub use ptx_atomics_helper::{Emit, Helper, Job, Language, Lowered};
 
 #[cfg(test)]
 mod tests {

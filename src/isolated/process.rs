@@ -5,11 +5,12 @@
 
 use std::{
     fs,
-    io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe},
+    io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write, pipe},
     os::fd::AsRawFd,
     sync::OnceLock,
 };
 
+use ptx_atomics_helper::{Returned, exactly};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use strum::EnumMessage;
 
@@ -46,9 +47,6 @@ pub enum Stage {
     #[strum(serialize = "generating PTX", message = "LLVM")]
     Emit,
 }
-
-/// What the work of a child returns: a value, and bytes that are not to become text.
-pub type Returned<T> = (T, Vec<Vec<u8>>);
 
 /// A child that did not return.
 #[derive(Default)]
@@ -230,13 +228,6 @@ impl<T: DeserializeOwned> Told<T> {
             line.clear();
         }
     }
-}
-
-/// The next bytes; nothing if there are fewer.
-pub fn exactly(from: &mut impl Read, length: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = from.take(length).read_to_end(&mut bytes).ok()?;
-    (read as u64 == length).then_some(bytes)
 }
 
 /// The size up to which the stack of the child may grow: what Linux leaves free below it.

@@ -1,13 +1,15 @@
 //! All the work of a job, in a child process.
 
+use ptx_atomics_helper::{Job, Language, Lowered};
 use ptx_atomics_llvm::{self as llvm, Errors, Handlers, inkwell::context::Context};
 
 #[cfg(feature = "mlir")]
 use super::mlir;
 use super::{
-    job::{Job, Language, Lowered, Part, Unoptimized},
     llvm_ir,
+    part::Part,
     process::{self, Stage},
+    unoptimized::Unoptimized,
 };
 
 /// The PTX of each module of a job as it is, and where its lines come from.

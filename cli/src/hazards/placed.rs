@@ -8,8 +8,8 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Cause, Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness, Witnesses};
-use strum::IntoStaticStr;
+pub use ptx_hazards::Level;
+use ptx_hazards::{Cause, Edit, Finding, Position, Rule, Witness, Witnesses};
 
 use super::kernels::{Checked, Module, Origin};
 use crate::cli::Check;
@@ -53,21 +53,6 @@ pub struct Placed {
     pub is_ptx: bool,
 }
 
-/// What a finding is to its reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Level {
-    /// It goes wrong in an execution.
-    Error,
-    /// It cannot be excluded, and was not seen.
-    Possible,
-    /// The manual asks for it, and kernels run without it.
-    Warning,
-    /// It is right, and more than is needed, or wider.
-    Note,
-    NotChecked,
-}
-
 /// What executions say of a finding.
 #[derive(Clone, Debug)]
 pub enum Executed {
@@ -94,6 +79,11 @@ impl Executed {
     fn new(kernel: &Checked, witness: &Witness) -> Self {
         let witness = Box::new(witness.clone());
         if kernel.has_block { Self::Seen(witness) } else { Self::Assumed(witness) }
+    }
+
+    /// What a finding is by it.
+    fn level(&self, finding: &Finding) -> Level {
+        Level::of(finding, self.witness().map(|witness| witness.class), !matches!(self, Self::Assumed(_)))
     }
 
     /// The execution that was seen.
@@ -132,35 +122,6 @@ impl Executed {
     }
 }
 
-impl Level {
-    fn of(finding: &Finding, executed: &Executed) -> Self {
-        let class = match executed {
-            Executed::Seen(witness) => Some(witness.class),
-            _ => None,
-        };
-        if matches!(executed, Executed::Assumed(_)) && finding.verdict != Verdict::Note {
-            return Self::Possible;
-        }
-        match (finding.verdict, class) {
-            (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
-            // The analysis says that nothing arrives, and an execution waits there.
-            (_, Some(Class::Stuck)) => {
-                if finding.rule.is_some() {
-                    Self::Error
-                } else {
-                    Self::Possible
-                }
-            }
-            (Verdict::NotChecked, Some(_)) => Self::Warning,
-            (Verdict::Wrong, None) => Self::Possible,
-            (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
-            (Verdict::NotChecked, None) => Self::NotChecked,
-            (Verdict::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Self::Warning,
-            (Verdict::Note, _) => Self::Note,
-        }
-    }
-}
-
 impl Placed {
     /// All findings of a module.
     pub fn of_module(input: &Input, module: &Module, command: &dyn Fn(&Witness) -> String) -> Vec<Self> {
@@ -172,16 +133,16 @@ impl Placed {
             let all = kernel.report.findings.iter().zip(&kernel.explained).enumerate();
             let placed = all.map(|(number, (finding, explained))| {
                 let executed = Executed::of(kernel, number);
-                let level = Level::of(finding, &executed);
+                let level = executed.level(finding);
                 let repeat = executed.witness().map(command);
                 Self { explained: explained.clone(), level, executed, repeat, ..at(finding) }
             });
             let alone = kernel.witnesses.iter().flat_map(Witnesses::news);
             let alone = alone.map(|witness| {
-                let finding = of_witness(witness);
+                let finding = witness.finding();
                 let executed = Executed::new(kernel, witness);
                 let repeat = Some(command(witness));
-                Self { level: Level::of(&finding, &executed), executed, repeat, ..at(&finding) }
+                Self { level: executed.level(&finding), executed, repeat, ..at(&finding) }
             });
             placed.chain(alone).collect::<Vec<_>>()
         };
@@ -191,21 +152,6 @@ impl Placed {
     /// The message without the lines that it names.
     pub fn message_without_lines(&self) -> String {
         relocated(&self.message, |_| None)
-    }
-}
-
-/// What only an execution has found.
-fn of_witness(witness: &Witness) -> Finding {
-    let Witness { launch, class, found, .. } = witness;
-    let verdict = match class {
-        Class::Wrong => Verdict::Wrong,
-        Class::Stuck => Verdict::NotChecked,
-        Class::Warning | Class::Plain => Verdict::Note,
-    };
-    Finding {
-        first: found.other.as_ref().map(|site| site.line),
-        remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
-        ..Finding::new(&launch.kernel, found.site.line, verdict, found.message.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Diagnostics as data, from one process to another.
 
-use ptx_atomics_llvm::{Diagnostic, Location};
+use ptx_atomics_pass::{Diagnostic, Location};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 #[derive(Serialize, Deserialize)]

@@ -1,21 +1,18 @@
 //! What is asked for, and what is given back.
 
-use std::ops::Range;
-
-use ptx_atomics_llvm::{
-    AsynchronousLines, Diagnostic, Errors, Hidden, Input, Location, Outcome, Remark, Settings, remarks,
-};
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Rewrites;
+use ptx_atomics_pass::{Diagnostic, Errors, Input, Outcome, Remark, Settings, remarks};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 
-use super::data::{diagnostics, location};
+use crate::data::diagnostics;
 
 /// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
 ///
 /// ```
-/// use ptx_atomics::{isolated::{Emit, Job}, llvm::Input};
+/// use ptx_atomics_helper::{Emit, Job};
+/// use ptx_atomics_pass::Input;
 ///
 /// let input = Input::new("fence.ll", "define void @f() { fence seq_cst\n ret void }");
 /// let mut job = Job::new(input);
@@ -35,7 +32,7 @@ pub struct Job {
     /// The one `gpu.module` of MLIR that is lowered; all of them, if there is no name.
     pub module: Option<String>,
     /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
-    /// own flag. [`crate::llvm::settings::SETTINGS`] has all of them.
+    /// own flag. [`ptx_atomics_pass::settings::SETTINGS`] has all of them.
     pub options: String,
     /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; none runs, if there is no level.
     pub level: Option<u8>,
@@ -89,58 +86,12 @@ pub struct Lowered {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The PTX of one module before LLVM's optimizer, and where each of its lines comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Unoptimized {
-    /// The name of the `gpu.module`.
-    pub name: Option<String>,
-    /// The PTX.
-    pub ptx: String,
-    /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
-    pub places: Vec<Option<Site>>,
-    /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
-    pub hidden: Vec<(Site, String)>,
-}
-
-/// Where something stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Site {
-    /// The function.
-    pub function: String,
-    /// The place in the source program, or in the input.
-    #[serde(with = "location")]
-    pub location: Option<Location>,
-}
-
-impl Unoptimized {
-    pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
-        let AsynchronousLines { ptx, places, hidden } = lines;
-        let place = |(function, location)| Site { function, location };
-        let hidden =
-            hidden.into_iter().map(|Hidden { function, location, message }| (place((function, location)), message));
-        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect(), hidden: hidden.collect() }
-    }
-
-    /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.
-    pub fn relocated(&self, message: &str, finding: u32) -> String {
-        let location = |line| self.place(line)?.location.as_ref();
-        let file = location(finding).map(|at| at.file.as_str());
-        ptx_atomics_llvm::relocated(message, |line| Some(location(line)?.beside(file)))
-    }
-
-    /// Where a line comes from, counted from 1.
-    pub fn place(&self, line: u32) -> Option<&Site> {
-        self.places.get((line as usize).checked_sub(1)?)?.as_ref()
-    }
-}
-
 /// How MLIR's bytecode begins.
-const MLIR_BYTECODE: &[u8] = b"ML\xefR";
+pub const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
 impl Lowered {
     /// An output, with what is said of each operation and of all.
-    pub(super) fn new(name: Option<String>, bytes: Vec<u8>, made: &[Remark], target: Option<Target>) -> Self {
+    pub fn new(name: Option<String>, bytes: Vec<u8>, made: &[Remark], target: Option<Target>) -> Self {
         let mut report = Vec::new();
         for remark in made {
             let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
@@ -153,6 +104,11 @@ impl Lowered {
         let lowered = made.iter().filter(|remark| matches!(remark.outcome, Outcome::Lowered { .. })).count();
         report.push(format!("{module}{lowered} atomics and fences lowered{target}"));
         Self { name, bytes, remarks: remarks::yaml(made), report, warnings: Vec::new() }
+    }
+
+    /// The same, with other warnings.
+    pub fn with_warnings(self, warnings: Vec<Diagnostic>) -> Self {
+        Self { warnings, ..self }
     }
 }
 
@@ -177,12 +133,12 @@ impl Emit {
     }
 
     /// Whether it is LLVM IR.
-    pub(super) fn is_llvm_ir(self) -> bool {
+    pub fn is_llvm_ir(self) -> bool {
         matches!(self, Self::LlvmIr | Self::LlvmBc)
     }
 
     /// Whether it is MLIR.
-    pub(super) fn is_mlir(self) -> bool {
+    pub fn is_mlir(self) -> bool {
         matches!(self, Self::Mlir | Self::MlirBc)
     }
 }
@@ -204,35 +160,26 @@ impl Job {
     }
 
     /// The same job, whose input keeps its lines.
-    pub(super) fn keeping_lines(self) -> Self {
+    pub fn keeping_lines(self) -> Self {
         Self { input: self.input.keeping_lines(), ..self }
     }
 
+    /// The same job, with other options.
+    pub fn with_options(&self, options: String) -> Self {
+        Self { options, ..self.clone() }
+    }
+
     /// The same job, without the check of asynchronous operations.
-    pub(super) fn unchecked(&self) -> Self {
-        Self { options: format!("{},async=off", self.options), ..self.clone() }
+    pub fn unchecked(&self) -> Self {
+        self.with_options(format!("{},async=off", self.options))
     }
 
     /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, unless
     /// somebody says otherwise.
-    pub(super) fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
+    pub fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
         of_module.override_with(&self.options, "the options")?;
         let optimized = self.level.is_some_and(|level| level > 0);
         of_module.optimize = of_module.optimize.or(optimized.then(Rewrites::on));
         Ok(of_module)
     }
-}
-
-/// A part of a module for which code is generated.
-#[derive(Clone)]
-pub(super) struct Part {
-    pub functions: Range<usize>,
-    /// An intrinsic that the backend is not to see.
-    pub without: Option<String>,
-}
-
-#[cfg(all(test, feature = "mlir"))]
-#[test]
-fn bytecode_is_that_of_the_pass() {
-    assert_eq!(MLIR_BYTECODE, ptx_atomics_mlir::BYTECODE);
 }

@@ -5,20 +5,20 @@ use std::{
     ffi::OsStr,
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
-use ptx_atomics_llvm::{Diagnostic, Errors, Input};
+use ptx_atomics_pass::{Diagnostic, Errors, Input};
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::{
+    answer::{Answer, exactly},
     job::{Emit, Job, Language, Lowered},
-    lower::{Answer, lower},
-    process::exactly,
+    to_child::ToChild,
 };
 
 /// The argument by which a program is asked to be a helper.
@@ -38,7 +38,7 @@ pub struct Helper {
 #[derive(Debug)]
 struct Worker {
     child: Child,
-    to: Option<ChildStdin>,
+    to: Option<ToChild>,
     from: BufReader<ChildStdout>,
 }
 
@@ -120,11 +120,11 @@ impl Helper {
 impl Worker {
     fn start(program: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.arg(ASKED).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let (to, of_child) = ToChild::new()?;
+        command.arg(ASKED).stdin(of_child).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let no_pipe = || io::Error::other("it has no pipe");
-        let (to, from) = (child.stdin.take(), child.stdout.take().ok_or_else(no_pipe)?);
-        Ok(Self { child, to, from: BufReader::new(from) })
+        let from = child.stdout.take().ok_or_else(|| io::Error::other("it has no pipe"))?;
+        Ok(Self { child, to: Some(to), from: BufReader::new(from) })
     }
 
     /// Gives a job, and takes the answer if there is one. The helper reads all of the job before it answers.
@@ -186,8 +186,8 @@ fn hear(from: &mut impl BufRead, warn: &mut dyn FnMut(&str)) -> Option<(Answer, 
 }
 
 /// Makes this program a [`Helper`]: call it at the beginning of `main`, before anything else. Where a helper was asked for,
-/// it does the jobs that it is given and ends the process; or else it does nothing.
-pub fn serve() {
+/// it does the jobs that it is given by `lower`, which has a function for warnings, and ends the process; or else it does nothing.
+pub fn serve(lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>) {
     SERVES.store(true, Relaxed);
     let mut arguments = env::args_os().skip(1);
     if arguments.next().as_deref() != Some(OsStr::new(ASKED)) || arguments.next().is_some() {
@@ -195,7 +195,7 @@ pub fn serve() {
     }
     let mut from = io::stdin().lock();
     let done = loop {
-        match answer(&mut from) {
+        match answer(&mut from, &lower) {
             Ok(true) => {}
             other => break other,
         }
@@ -204,7 +204,10 @@ pub fn serve() {
 }
 
 /// Reads a job, does it, and writes the answer to standard output; whether there was one.
-fn answer(from: &mut impl BufRead) -> io::Result<bool> {
+fn answer(
+    from: &mut impl BufRead,
+    lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>,
+) -> io::Result<bool> {
     let mut line = Vec::new();
     if from.read_until(b'\n', &mut line)? == 0 {
         return Ok(false);
@@ -221,7 +224,7 @@ fn answer(from: &mut impl BufRead) -> io::Result<bool> {
         serde_json::to_writer(&mut to, reply)?;
         writeln!(to)
     };
-    let (answer, bytes) = Answer::of(lower(&job, |warning| drop(tell(&Reply::Warning(warning.to_owned())))));
+    let (answer, bytes) = Answer::of(lower(&job, &mut |warning| drop(tell(&Reply::Warning(warning.to_owned())))));
     tell(&Reply::Answer(answer, bytes.iter().map(|bytes| bytes.len() as u64).collect()))?;
     bytes.iter().try_for_each(|bytes| io::stdout().write_all(bytes))?;
     io::stdout().flush().map(|()| true)

@@ -1,0 +1,46 @@
+//! `ptx_atomics_lower`.
+
+use ptx_atomics_helper::{Emit as Made, Job, Language as Written};
+use ptx_atomics_pass::{Diagnostic, Input};
+
+use crate::{
+    answer::{Answer, Message, Misuse, Text},
+    constants::{Emit, Language, Level},
+    session::Session,
+};
+
+pub fn lower(
+    Session(helper): &Session,
+    ir: &[u8],
+    name: &str,
+    options: &str,
+    language: u32,
+    emit: u32,
+) -> Result<Answer, Misuse> {
+    let mut job = Job::new(Input::new(name, ir));
+    job.options = options.to_owned();
+    job.language = match Language::from_repr(language as usize) {
+        Some(Language::Auto) => job.language,
+        Some(Language::Llvm) => Written::Llvm,
+        Some(Language::Mlir) => Written::Mlir,
+        None => return Err(Misuse(format!("{language} is no ptx_atomics_language"))),
+    };
+    job.emit = match Emit::from_repr(emit as usize) {
+        Some(Emit::Ptx) => Made::Ptx,
+        Some(Emit::LlvmIr) => Made::LlvmIr,
+        Some(Emit::LlvmBc) => Made::LlvmBc,
+        None => return Err(Misuse(format!("{emit} is no ptx_atomics_emit"))),
+    };
+    let mut warnings = Vec::new();
+    let lowered = helper.lower(&job, |warning| warnings.push(Diagnostic::new(warning)));
+    let mut answer = match lowered {
+        Ok(modules) => {
+            warnings.extend(modules.iter().flat_map(|module| module.warnings.clone()));
+            let outputs = modules.into_iter().map(|module| Text::new(module.bytes)).collect();
+            Answer { outputs, ..Answer::default() }
+        }
+        Err(errors) => Answer::errors(errors),
+    };
+    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Level::Warning, warning, None)));
+    Ok(answer)
+}

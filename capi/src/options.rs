@@ -1,0 +1,105 @@
+//! Options of checks and of litmus tests, as text.
+
+use std::num::ParseIntError;
+
+use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_execute::Given;
+use ptx_memory_model::ptx::readings::{self, Readings};
+
+/// What somebody set.
+#[derive(Default)]
+pub struct Options {
+    /// What is known of a launch.
+    pub given: Given,
+    /// A part of the name of each kernel that is checked.
+    pub kernel: String,
+    /// How the manual is read.
+    pub readings: Readings,
+}
+
+/// An option: its name, and what it sets.
+pub type Known = (&'static str, fn(&mut Options, &str) -> Result<(), String>);
+
+/// How the manual is read where it leaves room.
+pub const READINGS: [Known; 2] = [
+    ("profile", |to, value| {
+        to.readings = match value {
+            "default" => Readings::DEFAULT,
+            "strict" => Readings::STRICT,
+            _ => return Err(format!("unknown profile '{value}'; the known ones are default, strict")),
+        };
+        Ok(())
+    }),
+    ("reading", |to, value| {
+        let (of, reading) = readings::read(value)?;
+        to.readings = to.readings.with(of, reading);
+        Ok(())
+    }),
+];
+
+/// What is known of a kernel, and which it is.
+pub const KERNELS: [Known; 5] = [
+    ("block", |to, value| sizes(value).map(|sizes| to.given.block = Some(sizes))),
+    ("grid", |to, value| sizes(value).map(|sizes| to.given.grid = Some(sizes))),
+    ("cluster", |to, value| sizes(value).map(|sizes| to.given.cluster = Some(sizes))),
+    ("param", |to, value| {
+        let (name, number) = value.split_once('=').ok_or_else(|| format!("'{value}' is no parameter, as n=1024"))?;
+        let number = number.parse().map_err(|error: ParseIntError| format!("'{number}' is no number: {error}"))?;
+        to.given.numbers.push((name.to_owned(), number));
+        Ok(())
+    }),
+    ("kernel", |to, value| {
+        value.clone_into(&mut to.kernel);
+        Ok(())
+    }),
+];
+
+impl Options {
+    /// What a list says: `name=value` between commas or semicolons, of known options.
+    ///
+    /// # Errors
+    /// All items that mean nothing.
+    pub fn read(list: &str, known: &[&[Known]]) -> Result<Self, Errors> {
+        let (mut options, mut errors) = (Self::default(), Errors::new());
+        let known = || known.iter().copied().flatten();
+        for item in list.split([',', ';']).map(str::trim).filter(|item| !item.is_empty()) {
+            let (name, value) = item.split_once('=').unwrap_or((item, ""));
+            let done = match known().find(|(known, _)| *known == name) {
+                Some((_, read)) => read(&mut options, value),
+                None => {
+                    let names = known().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+                    Err(format!("unknown option '{name}'; the known ones are {names}"))
+                }
+            };
+            errors.extend(done.err().map(|reason| Diagnostic::new(format!("in the options: {reason}"))));
+        }
+        errors.or(options)
+    }
+}
+
+/// One to three sizes, as `32x4`; the others are 1.
+fn sizes(text: &str) -> Result<[u32; 3], String> {
+    let wrong = || format!("'{text}' is none of one to three sizes, as 256 or 16x16x4");
+    let mut sizes = [1; 3];
+    let mut left = sizes.iter_mut();
+    for size in text.split('x') {
+        *left.next().ok_or_else(wrong)? = size.parse().map_err(|_| wrong())?;
+    }
+    Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_numbers() {
+        let options =
+            Options::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]).ok().expect("right");
+        assert_eq!(options.given.block, Some([32, 4, 1]));
+        assert_eq!(options.given.numbers, [("n".to_owned(), 7)]);
+        let wrong = Options::read("block=1x2x3x4,profile=x,grid=x,param=n,odd", &[&READINGS, &KERNELS]).err();
+        assert_eq!(wrong.map(|errors| errors.len()), Some(5));
+        assert!(Options::read("block=1", &[&READINGS]).is_err());
+    }
+}

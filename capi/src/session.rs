@@ -1,0 +1,39 @@
+//! Which program lowers.
+
+use std::{
+    env,
+    ffi::{CStr, OsStr, OsString},
+    mem::MaybeUninit,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use ptx_atomics_helper::Helper;
+
+/// The command.
+const COMMAND: &str = "ptx-atomics";
+
+/// Where jobs for LLVM go. ptx_atomics_open makes it, ptx_atomics_close frees it; threads may share it.
+pub struct Session(pub(crate) Helper);
+
+impl Session {
+    pub(crate) fn open(helper: Option<&OsStr>) -> Self {
+        let named = helper.map(OsString::from).or_else(|| env::var_os("PTX_ATOMICS_HELPER"));
+        let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
+        Self(Helper::at(named.or_else(beside).unwrap_or_else(|| COMMAND.into())))
+    }
+}
+
+/// The command of the installation that this library is from, if it is there.
+fn beside() -> Option<PathBuf> {
+    let mut known = MaybeUninit::uninit();
+    // SAFETY: the address is one of this library, and what is known of it is read only where there is something.
+    let file = unsafe {
+        if libc::dladdr(beside as *const () as *const libc::c_void, known.as_mut_ptr()) == 0 {
+            return None;
+        }
+        CStr::from_ptr(known.assume_init().dli_fname)
+    };
+    let program = Path::new(OsStr::from_bytes(file.to_bytes())).parent()?.join("../bin").join(COMMAND);
+    program.is_file().then_some(program)
+}

@@ -1,0 +1,51 @@
+//! PTX that nobody sees, and where each of its lines comes from.
+
+use ptx_atomics_helper::data::location;
+use ptx_atomics_llvm::{AsynchronousLines, Hidden, Location};
+use serde::{Deserialize, Serialize};
+
+/// The PTX of one module before LLVM's optimizer, and where each of its lines comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Unoptimized {
+    /// The name of the `gpu.module`.
+    pub name: Option<String>,
+    /// The PTX.
+    pub ptx: String,
+    /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
+    pub places: Vec<Option<Site>>,
+    /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
+    pub hidden: Vec<(Site, String)>,
+}
+
+/// Where something stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// The function.
+    pub function: String,
+    /// The place in the source program, or in the input.
+    #[serde(with = "location")]
+    pub location: Option<Location>,
+}
+
+impl Unoptimized {
+    pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
+        let AsynchronousLines { ptx, places, hidden } = lines;
+        let place = |(function, location)| Site { function, location };
+        let hidden =
+            hidden.into_iter().map(|Hidden { function, location, message }| (place((function, location)), message));
+        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect(), hidden: hidden.collect() }
+    }
+
+    /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.
+    pub fn relocated(&self, message: &str, finding: u32) -> String {
+        let location = |line| self.place(line)?.location.as_ref();
+        let file = location(finding).map(|at| at.file.as_str());
+        ptx_atomics_llvm::relocated(message, |line| Some(location(line)?.beside(file)))
+    }
+
+    /// Where a line comes from, counted from 1.
+    pub fn place(&self, line: u32) -> Option<&Site> {
+        self.places.get((line as usize).checked_sub(1)?)?.as_ref()
+    }
+}
