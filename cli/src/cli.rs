@@ -457,15 +457,13 @@ pub struct LitmusArgs {
 ///
 /// Runs LLVM's llc with the plugin: each flag is llc's own, and what has no atomics comes out as llc writes it. A program that is called
 /// ptx-atomics-llc, as a link to this one, is this command, for toolchains that take the name of an llc. PTX_ATOMICS has the plugin's
-/// options, PTX_ATOMICS_LLC and PTX_ATOMICS_PLUGIN name an llc and a plugin that are not found. docs/plugin.md says more.
+/// options, PTX_ATOMICS_LLC and PTX_ATOMICS_PLUGIN name an llc and a plugin that are not found. docs/plugin.md says more; `llc --help` lists the
+/// flags.
 #[derive(Args)]
-#[command(
-    disable_help_flag = true,
-    after_help = "Example:
+#[command(after_help = "Example:
   ptx-atomics llc -mcpu=sm_90 -mattr=+ptx86 kernel.ll -o kernel.ptx
 
-Exit status: llc's own; 1 there is no llc or no plugin."
-)]
+Exit status: llc's own; 1 there is no llc or no plugin.")]
 pub struct LlcArgs {
     /// llc's arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]

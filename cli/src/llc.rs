@@ -27,7 +27,12 @@ pub fn arguments() -> Option<Vec<OsString>> {
     if Path::new(&name).file_name().is_some_and(|name| name == NAME) {
         return Some(arguments.collect());
     }
-    (arguments.next()? == SUBCOMMAND).then(|| arguments.collect())
+    if arguments.next()? != SUBCOMMAND {
+        return None;
+    }
+    let arguments: Vec<_> = arguments.collect();
+    // Of the subcommand the help is ours, which says where llc's is.
+    (!matches!(&arguments[..], [only] if only == "--help" || only == "-h")).then_some(arguments)
 }
 
 /// Becomes llc. Returns only where that cannot be.
