@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn sizes_and_numbers() {
-        let read = Options::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]);
-        let Ok(options) = read else { panic!("it is right") };
+        let right = Options::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]);
+        let Ok(options) = right else { panic!("it is right") };
         assert_eq!(options.given.block, Some([32, 4, 1]));
         assert_eq!(options.given.numbers, [("n".to_owned(), 7)]);
         let wrong = Options::read("block=1x2x3x4,profile=x,grid=x,param=n,odd", &[&READINGS, &KERNELS]).err();

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What is not known. The words that messages, JSON and the book have are those of [`Cause::row`].
+/// What is not known. The words that messages, JSON and the book have stand in one table of this file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The size of a CTA; if that is all, with more than how many threads something is wrong.
