@@ -115,7 +115,7 @@ pub fn options() -> Result<(), Failed> {
     )
 }
 
-const CUDA: &str = "#define __global__ __attribute__((global))
+const CUDA: &str = "// Two kernels.
 extern \"C\" __global__ void f(unsigned *p) {
   __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
 }

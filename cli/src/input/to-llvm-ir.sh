@@ -142,7 +142,8 @@ wheels="nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-curand nvidi
 # CUDA by clang. It wants all headers in one folder, but for those that -isystem names.
 cuda_by_clang() {
   local folder part without=
-  local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version)
+  local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version
+    --no-cuda-version-check)
   if folder=$(cuda include/cuda_runtime.h); then
     language+=("--cuda-path=$folder")
     for part in "$folder"/include/cccl "${folder%/*}"/{cuda_nvcc,cuda_cccl,curand}/include; do
