@@ -35,9 +35,9 @@ extern C __global__ void count(unsigned *lock, unsigned *data, unsigned *total) 
 // run: grid=1 block=64 lock=u32[1] data=u32[1] total=u32[1] expect data == 1 && total == 1
 ";
 
-/// What each command says of a file. A line with `!` ends with exit status 1 or 2.
+/// What each command says of a file, with variables of the environment. A line with `!` ends with exit status 1 or 2.
 #[rustfmt::skip]
-const SAYS: [(&str, &str); 17] = [
+const SAYS: [(&str, &str); 20] = [
     ("lower k.cu", "atom.exch.acquire.gpu.b32|atom.relaxed.gpu.global.add.u32"),
     ("check k.cu", "2 atomics and fences: 2 kept, 0 not, 0 not checked|1 kernel, "),
     ("check k.cu --only async", "1 kernel, "),
@@ -54,6 +54,9 @@ const SAYS: [(&str, &str); 17] = [
     ("! check k.cu --cc none", "there is no 'none'"),
     ("! lower k.cu --cc nvcc", "nvcc makes no LLVM IR"),
     ("! check empty.cu2", "is empty"),
+    ("! check folder", "has no .ptx in it"),
+    ("! check CUDA_HOME=nowhere k.cu", "CUDA_HOME is 'nowhere', and nowhere/include/cuda_runtime.h cannot be read"),
+    ("! lower k.cu -- -fnothing", "unknown argument: '-fnothing'|cannot compile 'k.cu'"),
     ("! check picture.png", "cannot tell what 'picture.png' is|give a .ptx"),
 ];
 
@@ -97,6 +100,7 @@ fn inputs() -> Result<PathBuf, Failed> {
     let library: Vec<u8> =
         [&b"\x7fELF code"[..], &fs::read(at("k.fatbin"))?, b"data", &fs::read(at("k.zstd"))?].concat();
     fs::write(at("library.so"), library)?;
+    fs::create_dir_all(at("folder"))?;
     // As Triton keeps kernels.
     fs::create_dir_all(at("cache/abc"))?;
     let ir = fs::read(root().join("tests/inputs/scoped.ll"))?;
@@ -108,7 +112,16 @@ fn inputs() -> Result<PathBuf, Failed> {
 
 fn command(folder: &Path, words: &str) -> Command {
     let mut command = ptx_atomics();
-    command.args(words.split(' ')).current_dir(folder);
+    for word in words.split(' ') {
+        match word
+            .split_once('=')
+            .filter(|(name, _)| name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_'))
+        {
+            Some((name, value)) => command.env(name, value),
+            None => command.arg(word),
+        };
+    }
+    command.current_dir(folder);
     command
 }
 

@@ -477,11 +477,7 @@ fn by_llc(example: &Example) -> Result<(), Failed> {
 const GUIDE: &str = "docs/run.md";
 /// The mistakes of the guide's files, and how they are mended behind their first command.
 const MENDED: [(&str, &str, &str); 2] = [
-    (
-        "histogram.cu",
-        "bins[bytes[index] % 4] += 1",
-        "__scoped_atomic_fetch_add(&bins[bytes[index] % 4], 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)",
-    ),
+    ("histogram.cu", "bins[bytes[index] % 4] += 1", "atomicAdd(&bins[bytes[index] % 4], 1)"),
     ("reverse.rs", "// Here.", "unsafe { _syncthreads() };"),
 ];
 

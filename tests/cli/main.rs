@@ -806,8 +806,7 @@ fn word_aligned() -> Result<(), Failed> {
 
 /// What lets arithmetic flush subnormals, lets the native addition of f32 do so.
 fn subnormals() -> Result<(), Failed> {
-    let (native, cas) = (["global.add.f32"], ["cas"]);
-    for (attributes, flushes) in [
+    let modes = [
         ("\"denormal-fp-math-f32\"=\"preserve-sign\"", true),
         ("\"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"", true),
         ("\"denormal-fp-math\"=\"preserve-sign,preserve-sign\"", true),
@@ -818,14 +817,36 @@ fn subnormals() -> Result<(), Failed> {
         ("\"denormal-fp-math-f32\"=\"positive-zero\"", false),
         ("\"denormal-fp-math-f32\"=\"dynamic\"", false),
         ("", false),
-    ] {
-        let function = format!(
-            "define void @f(ptr addrspace(1) %p, float %v) {attributes} {{\n\
-             %r = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic\nret void\n}}"
-        );
-        check_function(&function, "", &native, &cas)?;
-        let (expected, unexpected) = if flushes { (&native, &cas) } else { (&cas, &native) };
-        check_function(&function, "--fp-atomics ieee", expected, unexpected)?;
+    ];
+    // LLVM 22 has no word for them.
+    let envs = [
+        ("denormal_fpenv(preservesign)", true),
+        ("denormal_fpenv(float: preservesign)", true),
+        ("denormal_fpenv(preservesign, float: ieee)", false),
+        ("denormal_fpenv(preservesign|ieee)", false),
+        ("denormal_fpenv(ieee|preservesign)", false),
+        ("denormal_fpenv(float: positivezero)", false),
+        ("denormal_fpenv(dynamic)", false),
+    ];
+    let (native, cas) = (["global.add.f32"], ["cas"]);
+    for (attributes, flushes) in modes.into_iter().chain(envs.into_iter().filter(|_| llvm_version() > 22)) {
+        for (metadata, ignored) in [
+            ("", false),
+            (", !atomic.ignore.denormal.mode !{}", true),
+            (", !amdgpu.ignore.denormal.mode !{}", true),
+            (", !amdgpu.no.remote.memory !{}", false),
+        ] {
+            // The operation behind has none of it.
+            let function = format!(
+                "define void @f(ptr addrspace(1) %p, float %v) {attributes} {{\n\
+                 %r = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic{metadata}\n\
+                 %s = atomicrmw fsub ptr addrspace(1) %p, float %v release\nret void\n}}"
+            );
+            check_function(&function, "", &native, &cas)?;
+            let found = [(native[0], flushes || ignored), (cas[0], !flushes)];
+            let texts = |is| found.iter().filter(|(_, found)| *found == is).map(|(text, _)| *text).collect::<Vec<_>>();
+            check_function(&function, "--fp-atomics ieee", &texts(true), &texts(false))?;
+        }
     }
     Ok(())
 }

@@ -144,6 +144,11 @@ cuda_by_clang() {
   local folder part without=
   local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version
     --no-cuda-version-check)
+  # Who names a folder does not mean another one.
+  if [ -n "${CUDA_HOME:-}" ] && [ ! -r "$CUDA_HOME/include/cuda_runtime.h" ]; then
+    echo "error: CUDA_HOME is '$CUDA_HOME', and $CUDA_HOME/include/cuda_runtime.h cannot be read; name another folder, or none" >&2
+    exit 127
+  fi
   if folder=$(cuda include/cuda_runtime.h); then
     language+=("--cuda-path=$folder")
     for part in "$folder"/include/cccl "${folder%/*}"/{cuda_nvcc,cuda_cccl,curand}/include; do

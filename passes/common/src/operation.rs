@@ -75,12 +75,26 @@ pub const STRATEGY: &str = "ptx-atomics-strategy";
 /// ('Language Reference', function attributes).
 pub const DENORMAL_MODES: [&str; 2] = ["denormal-fp-math-f32", "denormal-fp-math"];
 
+/// The same as one number, from LLVM 23 on: four bits for all types, and above them four for f32, each of them two for results and two for
+/// operands (`DenormalFPEnv`).
+pub const DENORMAL_FPENV: &str = "denormal_fpenv";
+
+/// The kinds of metadata that say of one operation that subnormals may be flushed or kept: the second is what LLVM called the first, and what
+/// clang's `-fatomic-ignore-denormal-mode` gives.
+pub const IGNORES_SUBNORMALS: [&str; 2] = ["atomic.ignore.denormal.mode", "amdgpu.ignore.denormal.mode"];
+
 /// The attribute of a function that says, as `true`, that nothing it computes with is a NaN.
 pub const NO_NANS: &str = "no-nans-fp-math";
 
 /// Whether a mode, of results and of operands, lets arithmetic flush subnormals as the GPU does.
 pub fn flushes(mode: &str) -> bool {
     mode.split(',').all(|part| part.trim() == "preserve-sign")
+}
+
+/// Whether the value of a [`DENORMAL_FPENV`] lets arithmetic on f32 do so.
+pub fn env_flushes(env: u64) -> bool {
+    const PRESERVE_SIGN: u64 = 0b0101;
+    env >> 4 & 0b1111 == PRESERVE_SIGN
 }
 
 /// An addition of a negated operand is a subtraction, and the other way round: what `fneg` negates, the sequence negates

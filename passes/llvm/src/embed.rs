@@ -16,7 +16,7 @@ use ptx_atomics_lowering::{A, Argument, B, Type, ptx::Name};
 
 use ptx_atomics_pass::{
     address_space,
-    operation::{Opcode, Replacement},
+    operation::{IGNORES_SUBNORMALS, Opcode, Replacement},
 };
 use rustc_hash::FxHashMap;
 
@@ -51,7 +51,7 @@ pub fn spell_symbols_plainly(module: &Module<'_>) {
 }
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
-const NOT_ON_CALLS: [&str; 11] = [
+const NOT_ON_CALLS: [&str; 13] = [
     "nonnull",
     "align",
     "dereferenceable",
@@ -63,6 +63,8 @@ const NOT_ON_CALLS: [&str; 11] = [
     crate::source::NUMBER,
     crate::cuda::KIND,
     crate::instruction::MAY_SKIP_WRITE,
+    IGNORES_SUBNORMALS[0],
+    IGNORES_SUBNORMALS[1],
 ];
 
 /// Metadata that says what memory is accessed. On a call, LLVM takes it as a promise that nothing else is touched and

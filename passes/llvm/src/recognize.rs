@@ -5,6 +5,7 @@
 use std::{collections::hash_map::Entry, rc::Rc};
 
 use inkwell::{
+    attributes::{Attribute, AttributeLoc},
     llvm_sys::{LLVMTypeKind, core::*, target::LLVMStoreSizeOfType},
     module::{Linkage, Module},
     targets::TargetData,
@@ -16,8 +17,8 @@ use ptx_atomics_pass::{
     Diagnostic, Errors, Input, Location, Options, Outcome, Remark,
     memory::Memory,
     operation::{
-        self, Constants, DENORMAL_MODES, NO_NANS, Opcode, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked,
-        checked_type, describe, flushes, help, integer, takes_constants,
+        self, Constants, DENORMAL_FPENV, DENORMAL_MODES, IGNORES_SUBNORMALS, NO_NANS, Opcode, Problem, Replacement,
+        STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe, env_flushes, flushes, help, integer, takes_constants,
     },
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -97,12 +98,11 @@ pub fn plan<'c>(
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
     let recognizer = Recognizer::new(module, input, options);
-    let mut known = FxHashMap::default();
+    let mut known = Known::default();
     let mut errors = Errors::new();
     let mut count = 0..;
     for function in module.get_functions() {
         let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
-        let known = known.entry(policy).or_default();
         for instruction in instructions(function) {
             let Some(instruction) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
@@ -112,7 +112,7 @@ pub fn plan<'c>(
                 Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            let planned = recognizer.plan(function, instruction, number, &policy, known);
+            let planned = recognizer.plan(function, instruction, number, policy, &mut known);
             errors.keep(planned).into_iter().for_each(&mut keep);
         }
     }
@@ -240,8 +240,8 @@ pub fn ptx_name(name: &str) -> String {
     name.replace(['.', '@'], "_$_")
 }
 
-/// What was lowered already by one policy, by operation and constant sources.
-type Known = FxHashMap<(AtomicOp, Constants), Rc<Replacement>>;
+/// What was lowered already, by operation, constant sources and policy.
+type Known = FxHashMap<(AtomicOp, Constants, Policy), Rc<Replacement>>;
 
 struct Recognizer<'a> {
     input: &'a Input,
@@ -252,6 +252,8 @@ struct Recognizer<'a> {
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
     cuda: u32,
     may_skip_write: u32,
+    ignores_subnormals: [u32; IGNORES_SUBNORMALS.len()],
+    denormal_fpenv: u32,
 }
 
 impl<'a> Recognizer<'a> {
@@ -262,16 +264,33 @@ impl<'a> Recognizer<'a> {
         let numbering = Numbering::of(&context);
         let cuda = context.get_kind_id(cuda::KIND);
         let may_skip_write = context.get_kind_id(MAY_SKIP_WRITE);
-        Self { input, options, numbering, layout, sync_scope_ids, cuda, may_skip_write }
+        let ignores_subnormals = IGNORES_SUBNORMALS.map(|name| context.get_kind_id(name));
+        let denormal_fpenv = Attribute::get_named_enum_kind_id(DENORMAL_FPENV);
+        Self {
+            input,
+            options,
+            numbering,
+            layout,
+            sync_scope_ids,
+            cuda,
+            may_skip_write,
+            ignores_subnormals,
+            denormal_fpenv,
+        }
     }
 
     /// The policy of the run, with what the function's attributes say.
     fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Errors> {
         let mut policy = self.options.policy;
         let attribute = |name: &str| {
-            let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, name)?;
+            let attribute = function.get_string_attribute(AttributeLoc::Function, name)?;
             Some(attribute.get_string_value().to_string_lossy().into_owned())
         };
+        // A number that this LLVM does not know is 0.
+        let env = (self.denormal_fpenv != 0)
+            .then(|| function.get_enum_attribute(AttributeLoc::Function, self.denormal_fpenv))
+            .flatten();
+        policy.flush_f32 |= env.is_some_and(|env| env_flushes(env.get_enum_value()));
         policy.flush_f32 |= DENORMAL_MODES.iter().find_map(|name| attribute(name)).is_some_and(|mode| flushes(&mode));
         policy.no_nans |= attribute(NO_NANS).is_some_and(|value| value == "true");
         if let Some(list) = attribute(STRATEGY) {
@@ -288,7 +307,7 @@ impl<'a> Recognizer<'a> {
         function: FunctionValue<'c>,
         instruction: Instruction<'c>,
         number: Option<u32>,
-        policy: &Policy,
+        mut policy: Policy,
         known: &mut Known,
     ) -> Result<Planned<'c>, Errors> {
         let input = self.input;
@@ -311,16 +330,17 @@ impl<'a> Recognizer<'a> {
         let scalar = takes_constants(&op.operation);
         let mut bits = || sources.next().filter(|_| scalar).and_then(Value::constant);
         let constants = [bits(), bits()];
-        let replacement = match known.entry((op, constants)) {
+        policy.flush_f32 |= self.ignores_subnormals.iter().any(|kind| instruction.has_metadata(*kind));
+        let replacement = match known.entry((op, constants, policy)) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(unknown) => {
-                let replacement = Replacement::new(op, policy, &self.options.target, constants).map_err(|errors| {
+                let replacement = Replacement::new(op, &policy, &self.options.target, constants).map_err(|errors| {
                     errors.iter().map(|error| diagnostic((error.to_string(), help(error)))).collect::<Vec<_>>()
                 })?;
                 unknown.insert(Rc::new(replacement)).clone()
             }
         };
-        let (policy, cuda) = (*policy, self.cuda);
+        let cuda = self.cuda;
         Ok(Planned { instruction, replacement, negated, function, policy, sync_scope, number, cuda })
     }
 
