@@ -172,6 +172,8 @@ fn without_headers() -> Result<(), Failed> {
 /// llc's own flags, and inputs: what has no atomics comes out as llc writes it, what has some as llc with the plugin does.
 fn llc() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
+    // The program of this name, and the command by it.
+    let own = testing::binary().with_file_name("ptx-atomics-llc");
     let link = folder.path().join("ptx-atomics-llc");
     std::os::unix::fs::symlink(testing::binary(), &link)?;
     let response = folder.path().join("flags");
@@ -192,10 +194,16 @@ fn llc() -> Result<(), Failed> {
     for (index, flags) in flags.iter().enumerate() {
         for input in ["no_atomics.ll", "fences.ll"] {
             let llc = run(&mut Command::new(tool("llc")), flags, input)?;
-            let ours = match index % 2 {
-                0 => run(ptx_atomics().arg("llc").env("PTX_ATOMICS_PLUGIN", plugin()), flags, input)?,
-                _ => run(Command::new(&link).env("PTX_ATOMICS_PLUGIN", plugin()), flags, input)?,
+            let mut command = match index % 3 {
+                0 => Command::new(&own),
+                1 => Command::new(&link),
+                _ => {
+                    let mut command = ptx_atomics();
+                    command.arg("llc");
+                    command
+                }
             };
+            let ours = run(command.env("PTX_ATOMICS_PLUGIN", plugin()), flags, input)?;
             let load = format!("-load-pass-plugin={}", plugin().display());
             assert_eq!(ours, run(Command::new(tool("llc")).arg(load), flags, input)?, "{flags:?} of {input}");
             if input == "no_atomics.ll" {

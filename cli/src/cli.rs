@@ -455,8 +455,8 @@ pub struct LitmusArgs {
 
 /// Be llc, with every atomic and fence lowered
 ///
-/// Runs LLVM's llc with the plugin: each flag is llc's own, and what has no atomics comes out as llc writes it. A program that is called
-/// ptx-atomics-llc, as a link to this one, is this command, for toolchains that take the name of an llc. PTX_ATOMICS has the plugin's
+/// Runs LLVM's llc with the plugin: each flag is llc's own, and what has no atomics comes out as llc writes it. The program ptx-atomics-llc,
+/// beside this one, is this command, for toolchains that take the name of an llc. PTX_ATOMICS has the plugin's
 /// options, PTX_ATOMICS_LLC and PTX_ATOMICS_PLUGIN name an llc and a plugin that are not found. docs/plugin.md says more; `llc --help` lists the
 /// flags.
 #[derive(Args)]

@@ -1,83 +1,66 @@
-//! `ptx-atomics llc`: LLVM's llc with the plugin, for toolchains that take the name of an llc. Each flag is llc's own.
+//! LLVM's llc with the plugin, for toolchains that take the name of an llc. Each flag is llc's own.
+//!
+//! It is `ptx-atomics llc`, and a program of its own, `ptx-atomics-llc`, which loads no LLVM before it becomes llc: this module asks for
+//! nothing of this crate.
 
 use std::{
     env,
     ffi::OsString,
-    io::ErrorKind,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
-use ptx_atomics::llvm::{Diagnostic, Errors, inkwell::support::get_llvm_version};
-
-use crate::render;
-
-/// The name that makes this command out of the program.
-const NAME: &str = "ptx-atomics-llc";
-/// The subcommand.
-const SUBCOMMAND: &str = "llc";
+/// The LLVM of this build.
+const LLVM: u32 = if cfg!(feature = "only-llvm23") { 23 } else { 22 };
+/// LLVM's program.
+const LLC: &str = "llc";
 /// The file of the plugin.
 const PLUGIN: &str = "libptx_atomics.so";
 
-/// llc's arguments, if this process was called for it. They are not read: none is ours.
-pub fn arguments() -> Option<Vec<OsString>> {
-    let mut arguments = env::args_os();
-    let name = arguments.next()?;
-    if Path::new(&name).file_name().is_some_and(|name| name == NAME) {
-        return Some(arguments.collect());
-    }
-    if arguments.next()? != SUBCOMMAND {
-        return None;
-    }
-    let arguments: Vec<_> = arguments.collect();
-    // Of the subcommand the help is ours, which says where llc's is.
-    (!matches!(&arguments[..], [only] if only == "--help" || only == "-h")).then_some(arguments)
+/// What is missing, and how to get it.
+struct Missing {
+    what: String,
+    help: String,
 }
 
 /// Becomes llc. Returns only where that cannot be.
 pub fn run(arguments: &[OsString]) -> ExitCode {
-    let (major, ..) = get_llvm_version();
-    let (llc, plugin) = match (llc(major), plugin()) {
+    let (llc, plugin) = match (llc(), plugin()) {
         (Ok(llc), Ok(plugin)) => (llc, plugin),
         (llc, plugin) => {
-            [llc.err(), plugin.err()].iter().flatten().flatten().for_each(|error| render::error(error, None));
+            for Missing { what, help } in [llc.err(), plugin.err()].into_iter().flatten() {
+                eprintln!("error: {what}\n  = help: {help}");
+            }
             return ExitCode::FAILURE;
         }
     };
     let mut load = OsString::from("-load-pass-plugin=");
     load.push(plugin);
     let error = Command::new(&llc).arg(load).args(arguments).exec();
-    render::error(&Diagnostic::new(format!("cannot run '{}': {error}", llc.display())), None);
+    eprintln!("error: cannot run '{}': {error}", llc.display());
     ExitCode::FAILURE
 }
 
-/// An llc of the LLVM that the plugin is built for: the one that `PTX_ATOMICS_LLC` names, or one of the `PATH`.
-fn llc(major: u32) -> Result<PathBuf, Errors> {
+/// An llc of the LLVM that the plugin is built for: the one that `PTX_ATOMICS_LLC` names, or one of the `PATH`. That of a version's own name
+/// is not asked, which takes as long as a small module.
+fn llc() -> Result<PathBuf, Missing> {
     if let Some(named) = env::var_os("PTX_ATOMICS_LLC") {
         return Ok(named.into());
     }
-    let numbered = format!("llc-{major}");
-    for name in [&*numbered, SUBCOMMAND] {
-        // A program that is called llc may be this one.
-        if name == SUBCOMMAND && env::current_exe().is_ok_and(|own| found(name).is_some_and(|llc| is_same(&llc, &own)))
-        {
-            continue;
-        }
-        match Command::new(name).arg("--version").output() {
-            Ok(output) if String::from_utf8_lossy(&output.stdout).contains(&format!("LLVM version {major}.")) => {
-                return Ok(name.into());
-            }
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Diagnostic::new(format!("cannot run '{name}': {error}")).into());
-            }
-            _ => {}
-        }
+    if let Some(numbered) = found(&format!("{LLC}-{LLVM}")) {
+        return Ok(numbered);
     }
-    let message = format!("there is no llc of LLVM {major} in the PATH");
-    Err(Diagnostic::new(message)
-        .help(format!("the package llvm-{major} has it; PTX_ATOMICS_LLC names another one"))
-        .into())
+    // A program that is called llc may be this one.
+    let is_own = |path: &PathBuf| env::current_exe().is_ok_and(|own| is_same(path, &own));
+    let has_version = |path: &PathBuf| {
+        let said = Command::new(path).arg("--version").output();
+        said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&format!("LLVM version {LLVM}.")))
+    };
+    found(LLC).filter(|path| !is_own(path) && has_version(path)).ok_or_else(|| Missing {
+        what: format!("there is no llc of LLVM {LLVM} in the PATH"),
+        help: format!("the package llvm-{LLVM} has it; PTX_ATOMICS_LLC names another one"),
+    })
 }
 
 /// A program of the `PATH`.
@@ -90,16 +73,17 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 /// The plugin: the one that `PTX_ATOMICS_PLUGIN` names, or one where this program is, or where packages put it.
-fn plugin() -> Result<PathBuf, Errors> {
+fn plugin() -> Result<PathBuf, Missing> {
     if let Some(named) = env::var_os("PTX_ATOMICS_PLUGIN") {
         return Ok(named.into());
     }
     let own = env::current_exe().and_then(|own| own.canonicalize());
     let folder = own.ok().and_then(|own| Some(own.parent()?.to_owned())).unwrap_or_default();
     let folders = [folder.clone(), folder.join("../lib"), folder.join("../lib/ptx-atomics"), folder.join("../release")];
-    folders.iter().map(|folder| folder.join(PLUGIN)).find(|plugin| plugin.is_file()).ok_or_else(|| {
-        let message = format!("there is no {PLUGIN} beside '{}', nor in ../lib", folder.display());
-        let help = "`cargo build --release -p ptx-atomics-plugin` makes it; PTX_ATOMICS_PLUGIN names one that stands elsewhere";
-        Diagnostic::new(message).help(help).into()
+    folders.iter().map(|folder| folder.join(PLUGIN)).find(|plugin| plugin.is_file()).ok_or_else(|| Missing {
+        what: format!("there is no {PLUGIN} beside '{}', nor in ../lib", folder.display()),
+        help:
+            "`cargo build --release -p ptx-atomics-plugin` makes it; PTX_ATOMICS_PLUGIN names one that stands elsewhere"
+                .to_owned(),
     })
 }

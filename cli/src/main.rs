@@ -25,7 +25,7 @@ mod until;
 mod values;
 mod verify_mapping;
 
-use std::process::ExitCode;
+use std::{env, ffi::OsString, path::Path, process::ExitCode};
 
 use clap::Parser;
 use mimalloc::MiMalloc;
@@ -48,13 +48,27 @@ extern "C" fn no_memory(error: i32, _: *mut libc::c_void) {
     }
 }
 
+/// The arguments of llc, if this program is called for it, by a subcommand or by its name. They are not read: none is ours.
+fn llc_arguments() -> Option<Vec<OsString>> {
+    let mut arguments = env::args_os();
+    if Path::new(&arguments.next()?).file_name()? == "ptx-atomics-llc" {
+        return Some(arguments.collect());
+    }
+    if arguments.next()? != "llc" {
+        return None;
+    }
+    let arguments: Vec<_> = arguments.collect();
+    // Of the subcommand the help is ours, which says where llc's is.
+    (!matches!(&arguments[..], [only] if only == "--help" || only == "-h")).then_some(arguments)
+}
+
 /// Exit 0: done. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
 fn main() -> ExitCode {
     // LLVM ends the process where memory runs out, and its parent says so.
     // SAFETY: the handler needs no argument, and does what it may in an allocator.
     unsafe { mi_register_error(no_memory, std::ptr::null_mut()) };
     isolated::serve();
-    if let Some(arguments) = llc::arguments() {
+    if let Some(arguments) = llc_arguments() {
         return llc::run(&arguments);
     }
     let Cli { error_limit, command } = Cli::parse();
