@@ -1,7 +1,12 @@
 //! Asks `llvm-config` for what to link: LLVM's shared library where there is one, or else its archives; with the feature
-//! `mlir`, the archives of MLIR too.
+//! `mlir`, the archives of MLIR too. Of archives, a program has only what it uses.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use ptx_atomics_llvm_version::{Config, MAJOR};
 
@@ -12,23 +17,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     if env::var_os("DOCS_RS").is_some() || mlir && mlir_sys_links()? {
         return Ok(());
     }
-    let (kind, libraries) = match config.ask(&["--link-shared", "--libs"]) {
-        Ok(shared) => ("dylib", shared),
-        Err(_) => ("static", config.ask(&["--link-static", "--libs"])?),
-    };
     let folder = config.ask(&["--libdir"])?;
     println!("cargo:rustc-link-search=native={folder}");
+    println!("cargo:rerun-if-env-changed={ARCHIVES}");
+    let wants_archives = env::var_os(ARCHIVES).is_some_and(|value| value == "1");
+    let shared = config.ask(&["--link-shared", "--libs"]).ok().filter(|_| !wants_archives);
+    let mut archives = if mlir { mlir_archives(&folder)? } else { Vec::new() };
     if mlir {
-        link_mlir(&folder)?;
         println!("cargo:rustc-env=MLIR_VERSION={}", config.ask(&["--version"])?);
     }
-    link(kind, &libraries);
-    if kind == "static" {
-        link("dylib", &config.ask(&["--link-static", "--system-libs"])?);
-        link("dylib", "-lstdc++");
+    if shared.is_none() {
+        // Polly's are named and may be of another package; nothing here uses them.
+        let named = config.ask(&["--link-static", "--libfiles"])?;
+        archives.extend(named.split_whitespace().filter(|path| Path::new(path).exists()).map(str::to_owned));
+    }
+    link_archives(&archives)?;
+    match shared {
+        Some(libraries) => link(&libraries),
+        None => {
+            link(&config.ask(&["--link-static", "--system-libs"])?);
+            link("-lstdc++");
+        }
     }
     Ok(())
 }
+
+/// The variable that wants LLVM's archives, as `1`: a program that needs no library of LLVM where it runs, and need not load one.
+const ARCHIVES: &str = "PTX_ATOMICS_LLVM_ARCHIVES";
 
 /// Whether mlir-sys names libraries itself. It does so where its variable leads to the `llvm-config` of LLVM; two copies of
 /// LLVM in a program would end it at its start.
@@ -36,14 +51,13 @@ fn mlir_sys_links() -> Result<bool, Box<dyn Error>> {
     Ok(!Config::mlir().ask(&["--link-static", "--ignore-libllvm", "--libnames"])?.is_empty())
 }
 
-fn link(kind: &str, flags: &str) {
+fn link(flags: &str) {
     for library in flags.split_whitespace().filter_map(|flag| flag.strip_prefix("-l")) {
-        println!("cargo:rustc-link-lib={kind}={library}");
+        println!("cargo:rustc-link-lib=dylib={library}");
     }
 }
 
-/// The archives of MLIR refer to each other in circles: a linker script makes them one library.
-fn link_mlir(folder: &str) -> Result<(), Box<dyn Error>> {
+fn mlir_archives(folder: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let files = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let is_mlir = |path: &&PathBuf| name(path).starts_with("libMLIR") && name(path).ends_with(".a");
@@ -52,9 +66,17 @@ fn link_mlir(folder: &str) -> Result<(), Box<dyn Error>> {
         return Err(format!("no archive of MLIR in {folder}: install libmlir-{MAJOR}-dev").into());
     }
     archives.sort();
+    Ok(archives)
+}
+
+/// Archives refer to each other in circles: a linker script makes them one library.
+fn link_archives(archives: &[String]) -> Result<(), Box<dyn Error>> {
+    if archives.is_empty() {
+        return Ok(());
+    }
     let out = env::var("OUT_DIR")?;
-    fs::write(PathBuf::from(&out).join("libmlir_archives.so"), format!("GROUP ( {} )\n", archives.join(" ")))?;
+    fs::write(PathBuf::from(&out).join("libllvm_archives.so"), format!("GROUP ( {} )\n", archives.join(" ")))?;
     println!("cargo:rustc-link-search=native={out}");
-    println!("cargo:rustc-link-lib=dylib=mlir_archives");
+    println!("cargo:rustc-link-lib=dylib=llvm_archives");
     Ok(())
 }
