@@ -54,7 +54,7 @@ const SAYS: [(&str, &str); 20] = [
     ("! check k.cu --cc none", "there is no 'none'"),
     ("! lower k.cu --cc nvcc", "nvcc makes no LLVM IR"),
     ("! check empty.cu2", "is empty"),
-    ("! check folder", "has no .ptx in it"),
+    ("! check folder", "has no PTX|by the ending .ptx"),
     ("! check CUDA_HOME=nowhere k.cu", "CUDA_HOME is 'nowhere', and nowhere/include/cuda_runtime.h cannot be read"),
     ("! lower k.cu -- -fnothing", "unknown argument: '-fnothing'|cannot compile 'k.cu'"),
     ("! check picture.png", "cannot tell what 'picture.png' is|give a .ptx"),
