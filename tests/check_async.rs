@@ -367,7 +367,7 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
   |
   = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
   = note: an execution: first cp.async.ca.shared.global of thread 0,0,0 of CTA 0,0,0, then ld.shared.b32 of thread 0,0,0 of CTA 0,0,0
-  = note: repeat it: ptx-atomics run a.ll --mcpu sm_80 --kernel k --seed 0 --like-check --grid 1 --block 1 --arg 'k_param_0:u32[]=small' --arg 'k_param_1:u32[]=small'
+  = note: repeat it: ptx-atomics run a.ll --mcpu sm_80 --kernel k --seed 0 --like-check --grid 1 --block 1 --arg 'param_0:u32[]=small' --arg 'param_1:u32[]=small'
   = help: insert cp.async.wait_all in front of line 6
 
 1 kernel, 0 synchronizations: 1 error, 0 possible, 0 not checked

@@ -1,6 +1,7 @@
 //! Diagnostics as rustc prints them.
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::HashMap,
     fs,
@@ -54,6 +55,30 @@ pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>)
     }
 }
 
+/// A name that a line has room for: without what is between angle brackets, where it is long.
+fn brief(name: &str) -> Cow<'_, str> {
+    const LONG: usize = 80;
+    if name.len() <= LONG {
+        return name.into();
+    }
+    let (mut short, mut depth) = (String::new(), 0usize);
+    for letter in name.chars() {
+        match letter {
+            '<' => {
+                short.push_str(if depth == 0 { "<…" } else { "" });
+                depth += 1;
+            }
+            '>' if depth > 0 => {
+                depth -= 1;
+                short.push_str(if depth == 0 { ">" } else { "" });
+            }
+            _ if depth == 0 => short.push(letter),
+            _ => {}
+        }
+    }
+    short.into()
+}
+
 /// Prints one error to standard error, up to the limit.
 pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
     message(&Message { level: Level::ERROR, id: None, diagnostic, first: None }, input);
@@ -88,7 +113,7 @@ pub fn message(Message { level, id, diagnostic, first }: &Message<'_>, input: Op
         Some(id) => title.id(*id),
         None => title,
     });
-    let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{name}'"));
+    let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{}'", brief(name)));
     let mut notes = Vec::new();
     let line = diagnostic.location.as_ref().and_then(|at| Some((at, source(at, at.line..=at.line, input)?)));
     match (&diagnostic.location, line) {
@@ -227,5 +252,13 @@ mod tests {
             assert_eq!(found, text.lines().collect::<Vec<_>>(), "{text:?}");
             assert_eq!(lines.get(0..=0), None);
         }
+    }
+
+    #[test]
+    fn long_names_have_no_arguments() {
+        let long = format!("void sm90::forward<sm90::Traits<{}>, int>::run<A<B>>", "1, ".repeat(40));
+        assert_eq!(brief(&long), "void sm90::forward<…>::run<…>");
+        assert_eq!(brief("std::vector<int>::push"), "std::vector<int>::push");
+        assert_eq!(brief(&format!("a->b{}", ">".repeat(90))), format!("a->b{}", ">".repeat(90)));
     }
 }

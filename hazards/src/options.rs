@@ -9,6 +9,6 @@ pub struct Options {
     pub block: Option<[u32; 3]>,
     /// How many CTAs the grid has, in each dimension.
     pub grid: Option<[u32; 3]>,
-    /// Integers that parameters of the kernel have, by the parameters' names in the PTX; of a struct, `name+16` is the part at an offset.
+    /// Integers that parameters of the kernel have, by the parameters' names in the PTX, or by what follows the kernel's name in them; of a struct, `name+16` is the part at an offset.
     pub parameters: BTreeMap<String, i64>,
 }

@@ -22,6 +22,7 @@ mod walk;
 use ptx_isa::{
     Head, Module,
     flat::{Flat, Library, Limits},
+    short_name,
 };
 
 use self::graph::Graph;
@@ -45,8 +46,18 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 code.head.required_threads = Some(block);
                 code.head.most_threads = Some(block.into_iter().fold(1, u32::saturating_mul));
             }
+            // Parameters are called as users call them: of a mangled name, the end.
+            let name = &function.name;
+            for symbol in &mut code.symbols {
+                let own = &mut symbol.variable.name;
+                if code.head.parameters.iter().any(|parameter| parameter.name == *own) {
+                    *own = short_name(name, own).to_owned();
+                }
+            }
+            let parameters = options.parameters.iter();
+            let parameters = parameters.map(|(own, number)| (short_name(name, own).to_owned(), *number)).collect();
             let graph = Graph::of(&code);
-            let walked = walk::walk(&code, &graph, options);
+            let walked = walk::walk(&code, &graph, &Options { parameters, ..*options });
             let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
             let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
             Kernel {

@@ -48,6 +48,12 @@ pub struct Parameter {
     pub align: u64,
 }
 
+/// The name of a parameter without that of its function, which compilers put in front: of `_Z1kPi`, `_Z1kPi_param_0` is `param_0`.
+pub fn short_name<'a>(function: &str, parameter: &'a str) -> &'a str {
+    let rest = parameter.strip_prefix(function).and_then(|rest| rest.strip_prefix('_'));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(parameter)
+}
+
 /// A variable of a module or of a function's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {

@@ -55,7 +55,7 @@ mod word;
 
 pub use self::{
     asynchronous::{Argument, Asynchronous, Family, ModifierKind, Outline, Role},
-    declaration::{Head, Initial, Parameter, Variable},
+    declaration::{Head, Initial, Parameter, Variable, short_name},
     form::{Form, takes},
     instruction::*,
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},

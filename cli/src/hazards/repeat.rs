@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use ptx_atomics::memory_model::kernel::shown;
 use ptx_hazards::Witness;
 
 use super::kernels::{Module, Origin};
-use crate::{cli::CheckArgs, run::quoted};
+use crate::{cli::CheckArgs, input::Kind, run::quoted};
 
 /// Runs the kernel of a module in the launch of a witness.
 pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness) -> String {
@@ -20,7 +21,7 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
         ("cc", args.source.cc.clone()),
         ("mcpu", args.target.gpu().map(|gpu| gpu.name().to_string())),
         ("mattr", args.target.version().map(|version| format!("+{}", version.feature()))),
-        ("kernel", Some(launch.kernel.clone())),
+        ("kernel", Some(named(args, path, module, &launch.kernel))),
         ("seed", Some(seed.to_string())),
     ];
     let options = options.into_iter().filter_map(|(name, value)| Some(format!("--{name} {} ", quoted(&value?))));
@@ -29,4 +30,54 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
     let behind = if flags.is_empty() { "" } else { " --" };
     let twice = if witness.is_dependent { "--dependent " } else { "" };
     format!("ptx-atomics run {path} {}--like-check {twice}{launch}{behind}{flags}", options.collect::<String>())
+}
+
+/// A kernel as `run` finds it: of a long mangled name the identifier in it, if all kernels of the file are here, and only one has it.
+fn named(args: &CheckArgs, path: &Path, module: &Module, kernel: &str) -> String {
+    const LONG: usize = 60;
+    let is_alone = |word: &&str| module.kernels.iter().filter(|one| one.name.contains(*word)).count() == 1;
+    let has_all = Kind::of_name(path) == Some(Kind::Ptx) && args.kernels.kernel.is_none();
+    let demangled = shown(kernel);
+    let word = Some(identifier(&demangled)).filter(|word| has_all && kernel.len() > LONG && !word.is_empty());
+    word.filter(is_alone).unwrap_or(kernel).to_owned()
+}
+
+/// The last identifier of a demangled name: `run` of `void one::two<three>::run<four>(int)`.
+fn identifier(demangled: &str) -> &str {
+    let mut depth = 0usize;
+    // Where the name itself ends: at the first bracket behind which nothing but brackets comes.
+    let mut own = demangled.len();
+    for (at, letter) in demangled.char_indices().rev() {
+        match letter {
+            '>' | ')' => depth += 1,
+            '<' | '(' => {
+                depth = depth.saturating_sub(1);
+                own = if depth == 0 { at } else { own };
+            }
+            _ if depth == 0 => break,
+            _ => {}
+        }
+    }
+    let own = &demangled[..own];
+    let start = own.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_').map_or(0, |at| at + 1);
+    &own[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::identifier;
+
+    fn check(demangled: &str, expected: &str) {
+        assert_eq!(identifier(demangled), expected, "{demangled}");
+    }
+
+    #[test]
+    fn identifiers() {
+        check("kernel", "kernel");
+        check("void one::two<three>::run<four<5>, six>(int, seven<8>)", "run");
+        check("void sm90::fwd::sparse_attn_fwd_kernel<sm90::KernelTemplate<512, false> >", "sparse_attn_fwd_kernel");
+        check("", "");
+        check("(((", "");
+        check("a::", "");
+    }
 }

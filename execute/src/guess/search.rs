@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation};
+use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation, short_name};
 
 use super::{
     assumed::{Assumed, Assumption, Buffers, OfField, Value},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
-    code::{Op, Program, Source, Special},
+    code::{Op, Parameter, Program, Source, Special},
     device::State,
     learned::Learned,
     memory::Region,
@@ -371,13 +371,14 @@ fn reads_plane(program: &Program) -> bool {
 fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     let is_dynamic = program.shared_names.iter().any(|(_, bytes, _)| *bytes == u64::MAX);
     let most = SHARED.saturating_sub(program.shared) as u32;
+    let named = |own: &Parameter| Parameter { name: short_name(kernel, &own.name).to_owned(), ..own.clone() };
     let mut launch = Assumed {
         kernel: kernel.to_owned(),
         grid: [1; 3],
         block: [32, 1, 1],
         cluster: [1; 3],
         shared: given.shared.unwrap_or(if is_dynamic { most } else { 0 }),
-        parameters: program.parameters.clone(),
+        parameters: program.parameters.iter().map(named).collect(),
         fields: Vec::new(),
     };
     for (parameter, own) in program.parameters.iter().enumerate() {
@@ -411,7 +412,7 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
     let is_float = field.kind == FieldKind::Float;
     let mut new = Assumption { parameter, offset, bytes: field.bytes, value, is_given: is_float };
     let name = launch.name_of(&new);
-    if let Some((_, number)) = given.numbers.iter().find(|(own, _)| *own == name) {
+    if let Some((_, number)) = given.numbers.iter().find(|(own, _)| short_name(&launch.kernel, own) == name) {
         (new.value, new.is_given) = (Value::Number(*number), true);
     }
     launch.fields.push(new);

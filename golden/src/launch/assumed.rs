@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ptx_atomics::ptx::{Module, Type};
+use ptx_atomics::ptx::{Module, Type, short_name};
 use ptx_execute::{Assumed, End, Given as Known, Tried, search};
 
 use super::{
@@ -118,7 +118,13 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
         if !matches!(plan.launches[index].arguments.get(number), Some(Passed::Open)) {
             continue;
         }
-        let given: Vec<Given> = found.arguments_of(number).iter().filter_map(|word| Given::read(word).ok()).collect();
+        // Another launch may have a buffer of this name.
+        let short = short_name(kernel, &parameter.name);
+        let front = &parameter.name[..parameter.name.len() - short.len()];
+        let is_taken = plan.buffers.iter().any(|buffer| buffer.name.starts_with(short));
+        let words =
+            found.arguments_of(number).into_iter().map(|word| if is_taken { format!("{front}{word}") } else { word });
+        let given: Vec<Given> = words.filter_map(|word| Given::read(&word).ok()).collect();
         let passed = plan.parts(module, parameter, &given.iter().collect::<Vec<_>>(), Path::new(""));
         if let Ok(passed) = passed {
             plan.launches[index].arguments[number] = passed;

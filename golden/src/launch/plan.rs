@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable};
+use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable, short_name};
 use ptx_execute::{Dim3, TensorMap};
 
 use super::{
@@ -138,7 +138,7 @@ impl Plan {
         let sizes = said.complete(&head);
         let mut wrong = sizes.wrong(&head, declared_shared(function));
         let kernel = function.name.clone();
-        match self.arguments(module, &head.parameters, wish.arguments, folder) {
+        match self.arguments(module, &kernel, &head.parameters, wish.arguments, folder) {
             Ok(arguments) if wrong.is_empty() => {
                 self.launches.push(Planned { kernel, said, sizes, arguments, dependent: wish.dependent });
                 return Ok(());
@@ -149,16 +149,18 @@ impl Plan {
         Err(wrong.into_iter().map(|why| format!("kernel '{kernel}': {why}")).collect())
     }
 
-    /// What each parameter is: an argument with its name, or else the next one of the others.
+    /// What each parameter is: an argument with its name, or with what follows the kernel's name in it, or else the next one of the others.
     fn arguments(
         &mut self,
         module: &Module,
+        kernel: &str,
         parameters: &[Parameter],
         given: &[Given],
         folder: &Path,
     ) -> Result<Vec<Passed>, Vec<String>> {
         let of_parameter = |given: &&Given, parameter: &Parameter| {
-            given.place().is_some_and(|place| place.parameter == parameter.name)
+            let short = short_name(kernel, &parameter.name);
+            given.place().is_some_and(|place| place.parameter == parameter.name || place.parameter == short)
         };
         let mut others = given.iter().filter(|given| !parameters.iter().any(|one| of_parameter(given, one)));
         let all_named = others.clone().next().is_none();
