@@ -24,6 +24,7 @@ type Test = fn() -> Result<(), Failed>;
 fn main() {
     let tests: &[(&str, Test)] = &[
         ("comments say how a kernel is run", comments),
+        ("parameters of a mangled kernel have short names", mangled),
         ("a race", race),
         ("what nobody says is chosen", chosen),
         ("arguments", arguments),
@@ -101,6 +102,19 @@ fn comments() -> Result<(), Failed> {
     check("runs.ptx", 1, &["store: grid 2, block 1: ", "plain: grid 1, block 64: ", "1 race", "no race"])?;
     check("runs.ptx --kernel other", 0, &["other: grid 1, block 32: "])?;
     check("runs.ptx --out x=none.bin", 2, &["--out is for one run, and the comments of the file say 3"])?;
+    Ok(())
+}
+
+/// Of a parameter whose name begins with that of its kernel, the rest is enough; what nobody names has no other name in two launches.
+fn mangled() -> Result<(), Failed> {
+    let one = "mangled.ptx --kernel add --grid 1 --block 1";
+    for name in ["param", "_Z3addPjj_param"] {
+        let arguments = format!("--arg {name}_0:u32[1]=0 --arg {name}_1=7");
+        check(&format!("{one} {arguments} --expect '{name}_0 == 7'"), 0, &[])?;
+    }
+    check(&format!("{one} --arg param_1=7"), 0, &["param_0 is a buffer of small random numbers"])?;
+    let both = ["param_0, _Z5againPjj_param_0 are buffers of small random numbers", "8 instructions by threads"];
+    check("mangled.ptx --launch mangled.toml", 0, &both)?;
     Ok(())
 }
 
