@@ -32,14 +32,20 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
     format!("ptx-atomics run {path} {}--like-check {twice}{launch}{behind}{flags}", options.collect::<String>())
 }
 
-/// A kernel as `run` finds it: of a long mangled name the identifier in it, if all kernels of the file are here, and only one has it.
+/// A kernel as `run` finds it: by a shorter word where all kernels of the file are known here.
 fn named(args: &CheckArgs, path: &Path, module: &Module, kernel: &str) -> String {
-    const LONG: usize = 60;
-    let is_alone = |word: &&str| module.kernels.iter().filter(|one| one.name.contains(*word)).count() == 1;
     let has_all = Kind::of_name(path) == Some(Kind::Ptx) && args.kernels.kernel.is_none();
+    let names: Vec<_> = module.kernels.iter().map(|one| &*one.name).filter(|_| has_all).collect();
+    word_of(&names, kernel).unwrap_or_else(|| kernel.to_owned())
+}
+
+/// The identifier in a long mangled name, if of these names that one alone has it.
+fn word_of(names: &[&str], kernel: &str) -> Option<String> {
+    const LONG: usize = 60;
     let demangled = shown(kernel);
-    let word = Some(identifier(&demangled)).filter(|word| has_all && kernel.len() > LONG && !word.is_empty());
-    word.filter(is_alone).unwrap_or(kernel).to_owned()
+    let word = Some(identifier(&demangled)).filter(|word| kernel.len() > LONG && !word.is_empty())?;
+    let mut having = names.iter().filter(|name| name.contains(word));
+    (having.next() == Some(&kernel) && having.next().is_none()).then(|| word.to_owned())
 }
 
 /// The last identifier of a demangled name: `run` of `void one::two<three>::run<four>(int)`.
@@ -65,7 +71,7 @@ fn identifier(demangled: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::identifier;
+    use super::{identifier, word_of};
 
     fn check(demangled: &str, expected: &str) {
         assert_eq!(identifier(demangled), expected, "{demangled}");
@@ -79,5 +85,18 @@ mod tests {
         check("", "");
         check("(((", "");
         check("a::", "");
+    }
+
+    #[test]
+    fn words() {
+        let long = |name: &str| format!("_Z{}{name}ILi{}EEvv", name.len(), "1".repeat(60));
+        let (run, rerun, other) = (long("run"), long("rerun"), long("other"));
+        let word = |names: &[&str], kernel: &str| word_of(names, kernel);
+        assert_eq!(word(&[&run, &other], &run).as_deref(), Some("run"));
+        // Two have it; nothing is known of the others; the name is short; the only one that has it is another.
+        assert_eq!(word(&[&run, &rerun], &run), None);
+        assert_eq!(word(&[], &run), None);
+        assert_eq!(word(&["_Z3runv"], "_Z3runv"), None);
+        assert_eq!(word(&[&rerun], &run), None);
     }
 }

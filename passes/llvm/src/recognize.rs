@@ -98,11 +98,12 @@ pub fn plan<'c>(
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
     let recognizer = Recognizer::new(module, input, options);
-    let mut known = Known::default();
+    let mut known = FxHashMap::<Policy, Known>::default();
     let mut errors = Errors::new();
     let mut count = 0..;
     for function in module.get_functions() {
         let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
+        let known = known.entry(policy).or_default();
         for instruction in instructions(function) {
             let Some(instruction) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
@@ -112,7 +113,7 @@ pub fn plan<'c>(
                 Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            let planned = recognizer.plan(function, instruction, number, policy, &mut known);
+            let planned = recognizer.plan(function, instruction, number, policy, known);
             errors.keep(planned).into_iter().for_each(&mut keep);
         }
     }
@@ -240,8 +241,8 @@ pub fn ptx_name(name: &str) -> String {
     name.replace(['.', '@'], "_$_")
 }
 
-/// What was lowered already, by operation, constant sources and policy.
-type Known = FxHashMap<(AtomicOp, Constants, Policy), Rc<Replacement>>;
+/// What was lowered already by one policy: by operation, constant sources, and whether f32 subnormals may be flushed.
+type Known = FxHashMap<(AtomicOp, Constants, bool), Rc<Replacement>>;
 
 struct Recognizer<'a> {
     input: &'a Input,
@@ -331,7 +332,7 @@ impl<'a> Recognizer<'a> {
         let mut bits = || sources.next().filter(|_| scalar).and_then(Value::constant);
         let constants = [bits(), bits()];
         policy.flush_f32 |= self.ignores_subnormals.iter().any(|kind| instruction.has_metadata(*kind));
-        let replacement = match known.entry((op, constants, policy)) {
+        let replacement = match known.entry((op, constants, policy.flush_f32)) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(unknown) => {
                 let replacement = Replacement::new(op, &policy, &self.options.target, constants).map_err(|errors| {
