@@ -836,11 +836,11 @@ fn subnormals() -> Result<(), Failed> {
             (", !amdgpu.ignore.denormal.mode !{}", true),
             (", !amdgpu.no.remote.memory !{}", false),
         ] {
-            // The operation behind has none of it.
+            // The same operation behind it has none of it.
             let function = format!(
                 "define void @f(ptr addrspace(1) %p, float %v) {attributes} {{\n\
                  %r = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic{metadata}\n\
-                 %s = atomicrmw fsub ptr addrspace(1) %p, float %v release\nret void\n}}"
+                 %s = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic\nret void\n}}"
             );
             check_function(&function, "", &native, &cas)?;
             let found = [(native[0], flushes || ignored), (cas[0], !flushes)];
