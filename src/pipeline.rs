@@ -1,7 +1,7 @@
 //! The steps of the pass over LLVM IR in a row.
 
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Errors, Input, Options, Remark,
+    self as llvm, Diagnostic, Embed, Errors, Input, Options, Remark,
     inkwell::{OptimizationLevel, context::Context},
 };
 
@@ -54,6 +54,7 @@ pub fn lower_llvm_ir(input: &Input, options: &Options) -> Result<LoweredIr, Erro
 }
 
 fn run(input: &Input, options: &Options) -> Result<LoweredIr, Errors> {
+    let options = &Options { embed: options.embed.or(Some(Embed::Native)), ..options.clone() };
     let context = Context::create();
     let module = llvm::read(&context, input)?;
     let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
@@ -62,7 +63,9 @@ fn run(input: &Input, options: &Options) -> Result<LoweredIr, Errors> {
     llvm::check(&module, input, options)?;
     let llvm::Checked { warnings, mut remarks } = llvm::asynchronous(&module, input, options)?;
     llvm::prepare(&module, &machine, None)?;
-    remarks.extend(llvm::lower(&module, input, options)?);
+    let (lowered, kept) = llvm::lower(&module, input, options)?;
+    remarks.extend(lowered);
     let ptx = llvm::ptx(&module, &machine, &options.target)?;
+    kept.verify(&ptx)?;
     Ok(LoweredIr { ptx, remarks, warnings })
 }

@@ -15,7 +15,7 @@ use ptx_atomics::{
 };
 use ptx_atomics::{
     llvm::{
-        AsyncMode, FpChoice,
+        AsyncMode, Embed, FpChoice,
         settings::{self, Features, Settings},
     },
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -134,6 +134,13 @@ pub struct LowerArgs {
     /// a warning)
     #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
     pub asynchronous: Option<AsyncMode>,
+    /// What operations become [default: that of the module, or else native for PTX and assembly for IR]: native leaves LLVM's own
+    /// instruction where this version of LLVM prints just what is chosen, assembly none
+    #[arg(long, value_name = "HOW", value_parser = settings::embed)]
+    pub embed: Option<Embed>,
+    /// Whether what stays LLVM's own is compared with what LLVM prints [default: that of the module, or else off]
+    #[arg(long, value_name = "ON|OFF", value_parser = settings::on)]
+    pub verify_native: Option<bool>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -355,6 +362,10 @@ pub struct ConformanceArgs {
     /// Write down what fails, and succeed
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
+    /// Write down what LLVM prints for each operation by itself, for `lower --embed native`: the file has the name of its version,
+    /// as 23.1.4.txt. Of each GPU from sm_70 on, or those of --mcpu, every version of PTX is measured, and nothing else is done
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "write_baseline", "report"])]
+    pub write_backend: Option<PathBuf>,
     /// A folder for reproducers: of each kind of failure the smallest function, its PTX, and what is wrong with it
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,
@@ -786,6 +797,8 @@ impl LowerArgs {
             // Commas stand between options.
             set("optimize", self.optimize_atomics.as_ref().map(|list| list.replace(',', "+"))),
             set("async", self.asynchronous.map(|asynchronous| asynchronous.to_string())),
+            set("verify-native", self.verify_native.map(on)),
+            set("embed", self.embed.map(|embed| embed.to_string())),
         ];
         let others = others.into_iter().flatten().chain(self.strategy.options());
         self.target.options().chain(others).collect::<Vec<_>>().join(",")

@@ -8,7 +8,7 @@ use ptx_atomics::{
 };
 use ptx_atomics_assembler::{Assembler, HELP};
 use ptx_atomics_conformance::{
-    Baseline, Cell, Compiler, Standing, Suite, Template, Verdict,
+    Baseline, Cell, Compiler, Standing, Suite, Template, Verdict, backend,
     report::{Results, json, junit, percent},
     reproduce, svg,
 };
@@ -27,6 +27,9 @@ const NOTHING: u8 = 2;
 const PTX: PtxVersion = PtxVersion(8, 8);
 
 pub fn run(args: &ConformanceArgs) -> ExitCode {
+    if let Some(path) = &args.write_backend {
+        return write_backend(args, path).map_or_else(|errors| fail(&errors), |()| ExitCode::SUCCESS);
+    }
     match measure(args) {
         Ok((suite, results)) => match write(args, &suite, &results) {
             Ok(()) if args.write_baseline.is_some() => ExitCode::SUCCESS,
@@ -45,9 +48,12 @@ fn fail(errors: &Errors) -> ExitCode {
     ExitCode::from(NOTHING)
 }
 
-/// Runs the suite for every target.
-fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
-    let wrong = |error: String| Errors::from(Diagnostic::new(error));
+fn wrong(error: String) -> Errors {
+    Diagnostic::new(error).into()
+}
+
+/// What compiles, and how many runs there are at once.
+fn compiler(args: &ConformanceArgs) -> Result<(Compiler, usize), Errors> {
     let command = Template::new(args.command.clone()).map_err(|error| {
         Errors::from(
             Diagnostic::new(error.to_string()).help("for example: -- llc -mcpu={sm} -mattr=+{ptx} {input} -o {output}"),
@@ -56,6 +62,34 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
     if !is_program(command.program()) {
         return Err(wrong(format!("there is no program '{}'", command.program())));
     }
+    let jobs = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    Ok((Compiler { command, language: args.language, timeout: args.timeout }, jobs))
+}
+
+/// Measures what a version of LLVM prints, and writes the table.
+fn write_backend(args: &ConformanceArgs, path: &Path) -> Result<(), Errors> {
+    let (compiler, jobs) = compiler(args)?;
+    let numbers = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let numbers: Vec<u32> = numbers.split('.').filter_map(|number| number.parse().ok()).collect();
+    let version = numbers.try_into().map_err(|_| {
+        let message = format!("'{}' does not have the name of a version", path.display());
+        Diagnostic::new(message).help("for example: --write-backend 23.1.4.txt")
+    })?;
+    let plain = |sm: &Sm| sm.number() >= backend::FIRST && sm.name().ends_with(|c: char| c.is_ascii_digit());
+    let gpus = if args.mcpu.is_empty() { Sm::all().filter(plain).collect() } else { args.mcpu.clone() };
+    let versions = |sm: Sm| PtxVersion::all().filter_map(move |ptx| Target::new(sm, Some(ptx)).ok());
+    let targets: Vec<_> = gpus.into_iter().flat_map(versions).collect();
+    let count = targets.iter().map(|target| backend::functions(target, args.llvm).len()).sum();
+    let bar = progress::bar(count, "functions");
+    let table = backend::measure(&compiler, version, &targets, jobs, |done| bar.inc(done as u64));
+    bar.finish_and_clear();
+    let table = table.map_err(|error| wrong(error.to_string()))?;
+    output::write(path, table.to_string().into_bytes()).map_err(|error| cannot("write", path, &error))
+}
+
+/// Runs the suite for every target.
+fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
+    let (compiler, jobs) = compiler(args)?;
     let baseline = match &args.baseline {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| cannot("read", path, &error))?;
@@ -66,8 +100,6 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
         }
         None => Baseline::default(),
     };
-    let jobs = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
-    let compiler = Compiler { command, language: args.language, timeout: args.timeout };
     let assemblers = if args.no_ptxas { Vec::new() } else { Assembler::found().to_vec() };
     let suite = Suite { compiler, assemblers, batch: args.batch, jobs };
     let targets = targets(args).map_err(wrong)?;

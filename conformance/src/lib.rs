@@ -26,6 +26,7 @@
 
 #![warn(missing_docs)]
 
+pub mod backend;
 mod baseline;
 pub mod cell;
 mod command;

@@ -98,17 +98,22 @@ pub fn finish(
     if job.emit == Emit::Ptx {
         llvm::discard_names(module);
     }
-    remarks.extend(llvm::lower(module, &job.input, options)?);
+    let (lowered, kept) = llvm::lower(module, &job.input, options)?;
+    remarks.extend(lowered);
     if lines == Lines::ForMessages {
         llvm::strip_debug_info(module);
     }
     process::stage(Stage::Emit);
+    let is_whole = only.is_none();
     keep(module, only, &options.target);
     let bytes = match job.emit {
         Emit::LlvmIr => llvm::ir(module),
         Emit::LlvmBc => llvm::bitcode(module),
         _ => llvm::ptx(module, machine, &options.target)?,
     };
+    if job.emit == Emit::Ptx && is_whole {
+        kept.verify(&bytes)?;
+    }
     Ok(Finished { bytes, remarks, warnings })
 }
 

@@ -21,6 +21,7 @@
 
 pub mod address_space;
 pub mod assembly;
+pub mod backend;
 pub mod callee;
 pub mod cluster;
 mod condition;
@@ -40,6 +41,6 @@ pub use self::{
     fp_atomics::FpChoice,
     input::Input,
     message::{Diagnostic, Errors, Location, Outcome, Remark, each, relocated},
-    options::{AsyncMode, Options},
+    options::{AsyncMode, Embed, Options},
     settings::Settings,
 };

@@ -262,6 +262,8 @@ pub enum Outcome {
         sequence: Sequence,
         /// What the operation does not ask for: what is stronger, or takes more than one instruction, and why.
         changes: Vec<Change>,
+        /// Whether it stays LLVM's own instruction, which LLVM prints as the sequence.
+        native: bool,
     },
     /// It was optimized before, or might have been.
     Optimized {

@@ -1,6 +1,8 @@
 //! What the passes over LLVM IR and over MLIR make of an atomic operation that they found: the operation in the model's
 //! words, what replaces it, and what is said about it.
 
+use std::cell::OnceCell;
+
 use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
     Access, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
@@ -191,10 +193,8 @@ pub struct Replacement {
     pub op: AtomicOp,
     /// Its sequence of PTX, and how that came about.
     pub lowering: Lowering,
-    /// The sequence as inline assembly.
-    pub asm: InlineAsm,
-    /// Whether it orders other accesses.
-    pub orders: bool,
+    asm: OnceCell<InlineAsm>,
+    orders: OnceCell<bool>,
 }
 
 impl Replacement {
@@ -205,12 +205,22 @@ impl Replacement {
         for (register, bits) in [B, C].into_iter().zip(constants) {
             bits.into_iter().for_each(|bits| lowering.sequence.bind(&register, bits));
         }
+        Ok(Self { op, lowering, asm: OnceCell::new(), orders: OnceCell::new() })
+    }
+
+    /// The sequence as inline assembly.
+    pub fn asm(&self) -> &InlineAsm {
         // A fence has no operand whose type would matter.
-        let ty = op.operation.access().map_or(Type::I32, |access| access.ty);
-        let asm = InlineAsm::new(&lowering.sequence, ty);
-        let strength = Strength::of(&lowering.sequence);
-        let orders = strength.acquire.or(strength.release).is_some();
-        Ok(Self { op, lowering, asm, orders })
+        let ty = self.op.operation.access().map_or(Type::I32, |access| access.ty);
+        self.asm.get_or_init(|| InlineAsm::new(&self.lowering.sequence, ty))
+    }
+
+    /// Whether it orders other accesses.
+    pub fn orders(&self) -> bool {
+        *self.orders.get_or_init(|| {
+            let strength = Strength::of(&self.lowering.sequence);
+            strength.acquire.or(strength.release).is_some()
+        })
     }
 
     /// What was done that the operation does not ask for. `memory` is that of its address.

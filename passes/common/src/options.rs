@@ -4,7 +4,7 @@ use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 use ptx_atomics_optimize::Rewrites;
 use strum::{Display, EnumString, VariantNames};
 
-use crate::condition::Condition;
+use crate::{backend::Backend, condition::Condition};
 
 /// What is done about waits and proxy fences that asynchronous operations lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
@@ -19,6 +19,18 @@ pub enum AsyncMode {
     Deny,
     /// What is missing is inserted. What cannot be is a warning.
     Insert,
+}
+
+/// What an operation is in the module that is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Embed {
+    /// LLVM's own instruction, where this LLVM prints just what is chosen ([`Backend`](crate::backend::Backend)), or else assembly. For a
+    /// module whose code is generated next, by the same LLVM: its optimizer moves memory accesses across atomics, and another version
+    /// prints something else.
+    Native,
+    /// Inline assembly.
+    Assembly,
 }
 
 /// What the pass needs to know besides the module.
@@ -39,8 +51,15 @@ pub struct Options {
     pub optimize: Rewrites,
     /// What is done about asynchronous operations.
     pub asynchronous: AsyncMode,
+    /// What operations become. Where nothing is set, it is native in what makes PTX, and assembly in what leaves the module to others.
+    pub embed: Option<Embed>,
+    /// Whether what stays LLVM's own is kept in mind, to be compared with what LLVM prints.
+    pub verify_native: bool,
     /// Whether the pass says what became of each operation.
     pub remarks: bool,
+    /// What LLVM prints, in place of the table of its version, to see that a wrong one is found. For a test alone.
+    #[doc(hidden)]
+    pub backend: Option<&'static Backend>,
     /// A condition of what the optimizer is told that is taken for granted, to see that it matters. For a test alone.
     #[doc(hidden)]
     pub without: Option<Condition>,
@@ -57,7 +76,10 @@ impl Options {
             cuda_atomics: true,
             optimize: Rewrites::NONE,
             asynchronous: AsyncMode::default(),
+            embed: None,
+            verify_native: cfg!(debug_assertions),
             remarks: false,
+            backend: None,
             without: None,
         }
     }

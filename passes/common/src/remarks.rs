@@ -41,8 +41,8 @@ fn document(yaml: &mut String, remark: &Remark) -> std::fmt::Result {
     let mut argument = |key: &str, value: &str| writeln!(yaml, "  - {key}: {}", quoted(value));
     argument("Operation", &remark.operation)?;
     match &remark.outcome {
-        Outcome::Lowered { sequence, changes } => {
-            argument("String", " became ")?;
+        Outcome::Lowered { sequence, changes, native } => {
+            argument("String", became(*native))?;
             argument("Sequence", &on_one_line(sequence))?;
             for change in changes {
                 argument("String", "; ")?;
@@ -78,10 +78,10 @@ pub fn line(remark: &Remark) -> String {
 pub fn lines(remark: &Remark) -> Vec<String> {
     let operation = &remark.operation;
     match &remark.outcome {
-        Outcome::Lowered { sequence, changes } => {
+        Outcome::Lowered { sequence, changes, native } => {
             let changes =
                 changes.iter().map(|change| format!("{change}: {}", change.get_message().unwrap_or_default()));
-            [format!("{operation} became {}", on_one_line(sequence))].into_iter().chain(changes).collect()
+            [format!("{operation}{}{}", became(*native), on_one_line(sequence))].into_iter().chain(changes).collect()
         }
         Outcome::Optimized { rewrite, applied, message } => {
             vec![format!("{operation}{}{rewrite}: {message}", optimized(*applied))]
@@ -90,6 +90,10 @@ pub fn lines(remark: &Remark) -> Vec<String> {
             vec![format!("{operation} has {instruction} {side} it by {rule}: {message}")]
         }
     }
+}
+
+fn became(native: bool) -> &'static str {
+    if native { " stays as it is, which LLVM prints as " } else { " became " }
 }
 
 fn optimized(applied: bool) -> &'static str {
@@ -126,12 +130,10 @@ mod tests {
     #[test]
     fn all_forms_say_the_same() {
         let optimized = |applied| Outcome::Optimized { rewrite: Rewrite::Scope, applied, message: "of \"m\"".into() };
-        let lowered = Outcome::Lowered { sequence: Sequence::default(), changes: Vec::new() };
-        check(
-            lowered,
-            "--- !Passed\nPass:            ptx-atomics\nName:            Lowered\n",
-            "fence acquire became nothing",
-        );
+        let lowered = |native| Outcome::Lowered { sequence: Sequence::default(), changes: Vec::new(), native };
+        let passed = "--- !Passed\nPass:            ptx-atomics\nName:            Lowered\n";
+        check(lowered(false), passed, "fence acquire became nothing");
+        check(lowered(true), passed, "fence acquire stays as it is, which LLVM prints as nothing");
         let passed = "--- !Passed\nPass:            ptx-atomics\nName:            scope\n";
         check(optimized(true), passed, "fence acquire optimized by scope: of \"m\"");
         let inserted = Outcome::Inserted {

@@ -13,7 +13,7 @@ use strum::VariantNames;
 use crate::{
     fp_atomics::FpChoice,
     message::{Diagnostic, Errors},
-    options::{AsyncMode, Options},
+    options::{AsyncMode, Embed, Options},
 };
 
 /// The key of the module flag, a string.
@@ -42,6 +42,10 @@ pub struct Settings {
     pub optimize: Option<Rewrites>,
     /// As [`Options::asynchronous`].
     pub asynchronous: Option<AsyncMode>,
+    /// As [`Options::embed`].
+    pub embed: Option<Embed>,
+    /// As [`Options::verify_native`].
+    pub verify_native: Option<bool>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
@@ -73,7 +77,7 @@ pub enum Takes {
 
 /// Every option.
 #[rustfmt::skip]
-pub const SETTINGS: [Setting; 13] = {
+pub const SETTINGS: [Setting; 15] = {
     use Takes::{Flag, List, One};
     const fn setting(
         name: &'static str,
@@ -104,6 +108,10 @@ pub const SETTINGS: [Setting; 13] = {
             |to, value| set(&mut to.optimize, rewrites(value))),
         setting("async", One, "off, check, deny, insert: waits and proxy fences that asynchronous operations lack",
             |to, value| set(&mut to.asynchronous, asynchronous(value))),
+        setting("embed", One, "native: LLVM's own instruction where it prints just what is chosen; assembly: none of them",
+            |to, value| set(&mut to.embed, embed(value))).in_llvm_ir(),
+        setting("verify-native", One, "on, off: whether what stays LLVM's own is compared with what LLVM prints",
+            |to, value| set(&mut to.verify_native, on(value))).in_llvm_ir(),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
@@ -195,6 +203,8 @@ impl Settings {
             cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
             optimize: self.optimize.unwrap_or(defaults.optimize),
             asynchronous: self.asynchronous.unwrap_or(defaults.asynchronous),
+            embed: self.embed.or(defaults.embed),
+            verify_native: self.verify_native.unwrap_or(defaults.verify_native),
             ..defaults
         }
     }
@@ -276,6 +286,11 @@ pub fn rewrites(list: &str) -> Result<Rewrites, String> {
 /// What is done about asynchronous operations.
 pub fn asynchronous(value: &str) -> Result<AsyncMode, String> {
     value.parse().map_err(|_| format!("'{value}' is none of {}", AsyncMode::VARIANTS.join(", ")))
+}
+
+/// What operations become.
+pub fn embed(value: &str) -> Result<Embed, String> {
+    value.parse().map_err(|_| format!("'{value}' is none of {}", Embed::VARIANTS.join(", ")))
 }
 
 /// Whether something is on.

@@ -50,8 +50,11 @@ pub fn spell_symbols_plainly(module: &Module<'_>) {
     debug_assert!(added.is_ok());
 }
 
+/// Metadata of our own.
+const OURS: [&str; 3] = [crate::source::NUMBER, crate::cuda::KIND, crate::instruction::MAY_SKIP_WRITE];
+
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
-const NOT_ON_CALLS: [&str; 13] = [
+const NOT_ON_CALLS: [&str; 10] = [
     "nonnull",
     "align",
     "dereferenceable",
@@ -60,9 +63,6 @@ const NOT_ON_CALLS: [&str; 13] = [
     "invariant.group",
     "noundef",
     "nontemporal",
-    crate::source::NUMBER,
-    crate::cuda::KIND,
-    crate::instruction::MAY_SKIP_WRITE,
     IGNORES_SUBNORMALS[0],
     IGNORES_SUBNORMALS[1],
 ];
@@ -87,6 +87,7 @@ pub struct Embedder {
     /// What LLVM knows of a relaxed atomic: it touches its operand alone, and synchronizes with nobody.
     relaxed: [LLVMAttributeRef; 3],
     elementtype: u32,
+    ours: [u32; OURS.len()],
     not_on_calls: [u32; NOT_ON_CALLS.len()],
     aliasing: [u32; ALIASING.len()],
     /// Metadata of the type of the result, which is another where the value stands in a wider register.
@@ -110,6 +111,7 @@ impl Drop for Embedder {
 // context; arguments have the types of the parameters, since these are made from them.
 impl Embedder {
     pub fn new(context: &ContextRef<'_>) -> Self {
+        let ours = OURS.map(|name| context.get_kind_id(name));
         let not_on_calls = NOT_ON_CALLS.map(|name| context.get_kind_id(name));
         let aliasing = ALIASING.map(|name| context.get_kind_id(name));
         let range = context.get_kind_id("range");
@@ -125,6 +127,7 @@ impl Embedder {
                 noundef: attribute("noundef", 0),
                 relaxed: [attribute("nosync", 0), attribute("willreturn", 0), attribute("memory", ARGMEM_READWRITE)],
                 elementtype: kind("elementtype"),
+                ours,
                 not_on_calls,
                 aliasing,
                 range,
@@ -133,19 +136,43 @@ impl Embedder {
         }
     }
 
-    /// Replaces the instruction by one call.
+    /// Replaces the instruction by one call, or lets it stay.
     pub fn embed(&self, planned: &Planned<'_>) {
+        match planned.native {
+            Some(scope) => self.keep(planned, scope),
+            None => self.replace(planned),
+        }
+    }
+
+    /// Lets the instruction stay, with the address and the scope of the operation that it stands for.
+    fn keep(&self, planned: &Planned<'_>, scope: u32) {
+        let instruction = planned.instruction;
+        let raw = instruction.raw();
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, raw);
+            if let Some(index) = instruction.opcode().pointer() {
+                LLVMSetOperand(raw, index as u32, self.pointer(planned));
+            }
+            LLVMSetAtomicSyncScopeID(raw, scope);
+            for kind in self.ours {
+                LLVMSetMetadata(raw, kind, std::ptr::null_mut());
+            }
+        }
+    }
+
+    /// Replaces the instruction by one call.
+    fn replace(&self, planned: &Planned<'_>) {
         let instruction = planned.instruction;
         let raw = instruction.raw();
         unsafe {
             LLVMPositionBuilderBefore(self.builder, raw);
             let (call, result) = self.call(planned);
             let breaks = |kind| {
-                let orders = planned.replacement.orders && self.aliasing.contains(&kind);
+                let orders = planned.replacement.orders() && self.aliasing.contains(&kind);
                 orders || call != result && kind == self.range
             };
             self.copy_metadata(raw, call, breaks);
-            if planned.replacement.asm.has_result() {
+            if planned.replacement.asm().has_result() {
                 take_name(raw, result);
             }
             match instruction.opcode() {
@@ -164,7 +191,7 @@ impl Embedder {
     /// The call, and its result as a value of the instruction's type.
     unsafe fn call(&self, planned: &Planned<'_>) -> (LLVMValueRef, LLVMValueRef) {
         let Planned { instruction, replacement, negated, .. } = planned;
-        let asm = &replacement.asm;
+        let asm = replacement.asm();
         let value_type = instruction.value_type().map_or(self.void, ValueType::raw);
         unsafe {
             let value = |slot: &Name| {
@@ -199,7 +226,7 @@ impl Embedder {
         value_type: LLVMTypeRef,
         mut parameters: Vec<LLVMTypeRef>,
     ) -> LLVMValueRef {
-        let asm = &replacement.asm;
+        let asm = replacement.asm();
         unsafe {
             let result = if asm.has_result() { self.register_type(replacement, value_type) } else { self.void };
             let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
@@ -222,7 +249,7 @@ impl Embedder {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
                 let volatile = replacement.op.operation.access().is_some_and(|access| access.volatile);
-                if !replacement.orders && !volatile {
+                if !replacement.orders() && !volatile {
                     let add = |attribute| LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute);
                     self.relaxed.into_iter().for_each(add);
                 }
@@ -231,20 +258,27 @@ impl Embedder {
         }
     }
 
-    /// The address in the address space that the sequence accesses, as an integer if it computes with it.
-    unsafe fn address(&self, planned: &Planned<'_>) -> LLVMValueRef {
+    /// The address in the address space that the sequence accesses.
+    unsafe fn pointer(&self, planned: &Planned<'_>) -> LLVMValueRef {
         let Planned { instruction, replacement, .. } = planned;
         let pointer = instruction.pointer().expect("the sequence has an address");
         let (found, wanted) = (number_of(pointer), address_space::number(replacement.space()));
+        let pointer = pointer.as_value_ref();
+        if found == wanted {
+            return pointer;
+        }
         unsafe {
-            let pointer = pointer.as_value_ref();
-            let pointer = if found == wanted {
-                pointer
-            } else {
-                let ty = LLVMPointerTypeInContext(self.context, wanted);
-                LLVMBuildAddrSpaceCast(self.builder, pointer, ty, c"".as_ptr())
-            };
-            if replacement.asm.address_is_integer() {
+            let ty = LLVMPointerTypeInContext(self.context, wanted);
+            LLVMBuildAddrSpaceCast(self.builder, pointer, ty, c"".as_ptr())
+        }
+    }
+
+    /// The same, as an integer if the sequence computes with it.
+    unsafe fn address(&self, planned: &Planned<'_>) -> LLVMValueRef {
+        let replacement = &planned.replacement;
+        unsafe {
+            let pointer = self.pointer(planned);
+            if replacement.asm().address_is_integer() {
                 LLVMBuildPtrToInt(self.builder, pointer, LLVMInt64TypeInContext(self.context), c"".as_ptr())
             } else {
                 pointer
@@ -344,7 +378,7 @@ impl Embedder {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
             for index in 0..count as u32 {
                 let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-                if !breaks(kind) && !self.not_on_calls.contains(&kind) {
+                if !breaks(kind) && !self.not_on_calls.contains(&kind) && !self.ours.contains(&kind) {
                     let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
                     LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));
                 }

@@ -1,7 +1,5 @@
 //! LLVM's own part: passes and backend.
 
-use std::io::BufRead;
-
 use inkwell::{
     context::AsContextRef,
     llvm_sys::{core::LLVMContextSetDiscardValueNames, debuginfo::LLVMStripModuleDebugInfo},
@@ -10,6 +8,7 @@ use inkwell::{
     passes::PassBuilderOptions,
     targets::{FileType, TargetMachine},
 };
+use memchr::memmem;
 use ptx_atomics_lowering::Target;
 use ptx_atomics_pass::{Diagnostic, Errors};
 
@@ -59,30 +58,33 @@ pub(crate) fn text(module: &Module<'_>, machine: &TargetMachine, target: &Target
     let buffer: MemoryBuffer<'_> = machine
         .write_to_memory_buffer(module, FileType::Assembly)
         .map_err(|error| Diagnostic::new(format!("LLVM's NVPTX backend failed: {}", error.to_string_lossy())))?;
-    let comments = [&b"\t// begin inline asm\n"[..], b"\t// end inline asm\n"];
     let text = buffer.as_slice();
     let text = text.strip_suffix(b"\0").unwrap_or(text);
+    let (head, body) = text.split_at(memmem::find(text, b"\n.address_size").unwrap_or(text.len()));
     let mut kept = Vec::with_capacity(text.len());
-    let version = format!(".version {}\n", target.ptx);
-    let raised =
-        |line| if target.ptx > NEWEST && <[u8]>::starts_with(line, b".version ") { version.as_bytes() } else { line };
     let [theirs, ours] = [stand_in(target.sm), target.sm.name()].map(|name| format!(".target {name}"));
-    for line in lines(text).filter(|line| !comments.contains(line)) {
-        match line.strip_prefix(theirs.as_bytes()) {
-            Some(rest) => kept.extend([ours.as_bytes(), rest].concat()),
-            None => kept.extend(raised(line)),
+    for line in head.split_inclusive(|byte| *byte == b'\n') {
+        if target.ptx > NEWEST && line.starts_with(b".version ") {
+            kept.extend(format!(".version {}\n", target.ptx).as_bytes());
+        } else if let Some(rest) = line.strip_prefix(theirs.as_bytes()) {
+            kept.extend([ours.as_bytes(), rest].concat());
+        } else {
+            kept.extend(line);
         }
     }
+    without(body, [b"\t// begin inline asm\n", b"\t// end inline asm\n"], &mut kept);
     Ok(kept)
 }
 
-/// The lines of a text with their ends, which a reader finds faster than a search of the slice would.
-fn lines(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let rest = text;
-        let length = text.skip_until(b'\n').ok()?;
-        (length > 0).then(|| &rest[..length])
-    })
+/// Copies a text but for lines of two kinds, which follow each other in turn.
+fn without(mut text: &[u8], lines: [&[u8]; 2], kept: &mut Vec<u8>) {
+    let lines = lines.map(memmem::Finder::new);
+    for line in lines.iter().cycle() {
+        let Some(at) = line.find(text) else { break };
+        kept.extend(&text[..at]);
+        text = &text[at + line.needle().len()..];
+    }
+    kept.extend(text);
 }
 
 /// Lets values that are new from now on have no names, which takes LLVM less time. PTX shows none of them.

@@ -167,6 +167,20 @@ impl<'c> Instruction<'c> {
         }
     }
 
+    /// Whether the value is a vector, or of another type that is no scalar which a GPU moves.
+    pub fn is_of_vector(self) -> bool {
+        use LLVMTypeKind::*;
+        let scalars = [
+            LLVMIntegerTypeKind,
+            LLVMPointerTypeKind,
+            LLVMHalfTypeKind,
+            LLVMBFloatTypeKind,
+            LLVMFloatTypeKind,
+            LLVMDoubleTypeKind,
+        ];
+        self.value_type().is_some_and(|ty| !scalars.contains(&unsafe { LLVMGetTypeKind(ty.raw()) }))
+    }
+
     /// The type of the value in memory; nothing for a fence.
     pub fn value_type(self) -> Option<ValueType<'c>> {
         let value = self.sources().next().map_or(self.raw(), Value::raw);

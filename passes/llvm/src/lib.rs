@@ -49,6 +49,7 @@ mod embed;
 mod emit;
 mod fatal;
 mod instruction;
+mod kept;
 mod lower;
 mod machine;
 mod memory;
@@ -77,6 +78,7 @@ pub use self::{
     effects::{begin, end},
     emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
+    kept::Kept,
     lower::{check, lower, optimize},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
     memory::show_global_pointers,
@@ -92,8 +94,8 @@ pub use inkwell;
 pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
 pub use ptx_atomics_pass::{
-    AsyncMode, Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated, remarks,
-    settings,
+    AsyncMode, Diagnostic, Embed, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated,
+    remarks, settings,
 };
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].

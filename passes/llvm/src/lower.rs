@@ -5,31 +5,32 @@ use ptx_atomics_optimize::Rewrites;
 use ptx_atomics_pass::{Errors, Input, Options, Remark};
 
 use crate::{
-    embed, optimize as rewrites,
+    Kept, embed, optimize as rewrites,
     recognize::{self, Lines, Planned},
     selection::require_selectable,
     source,
 };
 
 /// Lowers every atomic and fence of the module, in place, after [`optimize`]. The remarks say what became of each, if the
-/// options ask for them.
+/// options ask for them. What stayed LLVM's own is there to be [verified](Kept::verify), if they ask for that.
 ///
 /// # Errors
 /// Everything in the module that has no lowering, and what [`require_selectable`] reports. The module is then unchanged.
-pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(Vec<Remark>, Kept), Errors> {
     let mut remarks = optimize(module, input, options)?;
     let planned = plan(module, input, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     remarks.extend(reported.iter().map(|plan| plan.remark(input)));
-    if !planned.is_empty() {
+    if planned.iter().any(|plan| plan.native.is_none()) {
         embed::spell_symbols_plainly(module);
     }
+    let kept = if options.verify_native { Kept::of(&planned) } else { Kept::default() };
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
     if input.keep_lines {
         source::forget_calls(module);
     }
-    Ok(remarks)
+    Ok((remarks, kept))
 }
 
 /// Makes the atomics and fences of the module cheaper, as the options say. The remarks say what was done, and what stood in the

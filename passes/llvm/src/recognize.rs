@@ -2,7 +2,7 @@
 //!
 //! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
 
-use std::{collections::hash_map::Entry, rc::Rc};
+use std::{borrow::Cow, cell::OnceCell, collections::hash_map::Entry, rc::Rc};
 
 use inkwell::{
     attributes::{Attribute, AttributeLoc},
@@ -14,7 +14,8 @@ use inkwell::{
 use ptx_atomics_judge::BasicBlock;
 use ptx_atomics_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
 use ptx_atomics_pass::{
-    Diagnostic, Errors, Input, Location, Options, Outcome, Remark,
+    Diagnostic, Embed, Errors, Input, Location, Options, Outcome, Remark,
+    backend::Backend,
     memory::Memory,
     operation::{
         self, Constants, DENORMAL_FPENV, DENORMAL_MODES, IGNORES_SUBNORMALS, NO_NANS, Opcode, Problem, Replacement,
@@ -31,12 +32,15 @@ use crate::{
     memory::memory_of,
     source::Numbering,
     value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id},
+    version,
 };
 
 /// An instruction and what replaces it.
 pub struct Planned<'c> {
     pub instruction: Instruction<'c>,
     pub replacement: Rc<Replacement>,
+    /// LLVM's number of its scope, if it stays: LLVM prints it as the sequence.
+    pub native: Option<u32>,
     /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
     pub negated: Option<Value<'c>>,
     pub function: FunctionValue<'c>,
@@ -53,7 +57,8 @@ impl Planned<'_> {
     pub fn remark(&self, input: &Input) -> Remark {
         let memory = self.instruction.pointer().map(memory_of);
         let sequence = self.replacement.lowering.sequence.clone();
-        self.says(input, Outcome::Lowered { sequence, changes: self.replacement.changes(memory.and_then(Result::ok)) })
+        let changes = self.replacement.changes(memory.and_then(Result::ok));
+        self.says(input, Outcome::Lowered { sequence, changes, native: self.native.is_some() })
     }
 
     /// A remark on it.
@@ -61,13 +66,15 @@ impl Planned<'_> {
         Remark {
             function: name(&self.function),
             location: debug_location(self.instruction.value()).or_else(|| input.location(self.number)),
-            operation: describe(
-                &as_asked(self.instruction.opcode(), &self.replacement.op),
-                self.sync_scope,
-                &value_type(self.instruction),
-            ) + &self.cuda_function(),
+            operation: self.operation() + &self.cuda_function(),
             outcome,
         }
+    }
+
+    /// The operation in LLVM's words.
+    pub fn operation(&self) -> String {
+        let op = as_asked(self.instruction.opcode(), &self.replacement.op);
+        describe(&op, self.sync_scope, &value_type(self.instruction))
     }
 
     fn cuda_function(&self) -> String {
@@ -97,7 +104,7 @@ pub fn plan<'c>(
     lines: Lines,
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
-    let recognizer = Recognizer::new(module, input, options);
+    let recognizer = Recognizer::new(module, input, options, lines);
     let mut known = FxHashMap::<Policy, Known>::default();
     let mut errors = Errors::new();
     let mut count = 0..;
@@ -153,7 +160,7 @@ pub struct Named {
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
-    let recognizer = Recognizer::new(module, input, options);
+    let recognizer = Recognizer::new(module, input, options, Lines::InOrder);
     let summaries: FxHashMap<FunctionValue<'_>, Summary<'_>> =
         module.get_functions().map(|function| (function, Summary::of(function))).collect();
     let (mut functions, mut errors) = (Vec::new(), Errors::new());
@@ -241,12 +248,14 @@ pub fn ptx_name(name: &str) -> String {
     name.replace(['.', '@'], "_$_")
 }
 
-/// What was lowered already by one policy: by operation, constant sources, and whether f32 subnormals may be flushed.
-type Known = FxHashMap<(AtomicOp, Constants, bool), Rc<Replacement>>;
+/// What was lowered already by one policy, and whether LLVM prints just that: by operation, constant sources, and whether f32 subnormals
+/// may be flushed.
+type Known = FxHashMap<(AtomicOp, Constants, bool), (Rc<Replacement>, bool)>;
 
 struct Recognizer<'a> {
     input: &'a Input,
     options: &'a Options,
+    lines: Lines,
     numbering: Numbering,
     layout: TargetData,
     /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
@@ -255,10 +264,12 @@ struct Recognizer<'a> {
     may_skip_write: u32,
     ignores_subnormals: [u32; IGNORES_SUBNORMALS.len()],
     denormal_fpenv: u32,
+    /// What LLVM prints, where its own instructions may stay. It is asked for when there is an atomic.
+    backend: OnceCell<Option<Cow<'static, Backend>>>,
 }
 
 impl<'a> Recognizer<'a> {
-    fn new(module: &Module<'_>, input: &'a Input, options: &'a Options) -> Self {
+    fn new(module: &Module<'_>, input: &'a Input, options: &'a Options, lines: Lines) -> Self {
         let context = module.get_context();
         let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
@@ -270,6 +281,7 @@ impl<'a> Recognizer<'a> {
         Self {
             input,
             options,
+            lines,
             numbering,
             layout,
             sync_scope_ids,
@@ -277,6 +289,7 @@ impl<'a> Recognizer<'a> {
             may_skip_write,
             ignores_subnormals,
             denormal_fpenv,
+            backend: OnceCell::new(),
         }
     }
 
@@ -332,17 +345,37 @@ impl<'a> Recognizer<'a> {
         let mut bits = || sources.next().filter(|_| scalar).and_then(Value::constant);
         let constants = [bits(), bits()];
         policy.flush_f32 |= self.ignores_subnormals.iter().any(|kind| instruction.has_metadata(*kind));
-        let replacement = match known.entry((op, constants, policy.flush_f32)) {
+        let target = &self.options.target;
+        let (replacement, is_printed) = match known.entry((op, constants, policy.flush_f32)) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(unknown) => {
-                let replacement = Replacement::new(op, &policy, &self.options.target, constants).map_err(|errors| {
+                let replacement = Replacement::new(op, &policy, target, constants).map_err(|errors| {
                     errors.iter().map(|error| diagnostic((error.to_string(), help(error)))).collect::<Vec<_>>()
                 })?;
-                unknown.insert(Rc::new(replacement)).clone()
+                let is_printed =
+                    self.backend().is_some_and(|backend| backend.prints(&op, &replacement.lowering.sequence, target));
+                unknown.insert((Rc::new(replacement), is_printed)).clone()
             }
         };
+        // The tables are of scalars, and of vectors that are added.
+        let is_packed = op.operation.access().is_some_and(|access| access.ty.lanes() > 1);
+        let is_measured = negated.is_none() && (is_packed || !instruction.is_of_vector());
+        let is_named = !function.get_name().is_empty();
+        let native = (is_printed && is_measured && is_named).then(|| self.sync_scope_id(op.scope)).flatten();
         let cuda = self.cuda;
-        Ok(Planned { instruction, replacement, negated, function, policy, sync_scope, number, cuda })
+        Ok(Planned { instruction, replacement, native, negated, function, policy, sync_scope, number, cuda })
+    }
+
+    fn backend(&self) -> Option<&Backend> {
+        let of_version = || Backend::of(version::exact()).map(Cow::Owned);
+        let known = || self.options.backend.map_or_else(of_version, |backend| Some(Cow::Borrowed(backend)));
+        let may_stay = self.options.embed == Some(Embed::Native) && self.lines == Lines::ByNumber;
+        self.backend.get_or_init(|| may_stay.then(known).flatten()).as_deref()
+    }
+
+    /// LLVM's number of a scope.
+    fn sync_scope_id(&self, scope: SyncScope) -> Option<u32> {
+        SYNC_SCOPES.iter().position(|(_, known)| *known == scope).map(|index| self.sync_scope_ids[index])
     }
 
     /// The operation of the model, done by `opcode`, which is that of the instruction or the one on what its operand negates.

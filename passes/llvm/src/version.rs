@@ -7,6 +7,15 @@ use ptx_atomics_lowering::{PtxVersion, RmwOp, Sm};
 /// version in the text is raised.
 pub const NEWEST: PtxVersion = if cfg!(feature = "llvm23") { PtxVersion(9, 3) } else { PtxVersion(9, 0) };
 
+/// Major, minor and patch of the LLVM that is there.
+pub fn exact() -> [u32; 3] {
+    let mut version = [0; 3];
+    let [major, minor, patch] = &mut version;
+    // SAFETY: LLVM writes three numbers.
+    unsafe { LLVMGetVersion(major, minor, patch) };
+    version
+}
+
 /// Whether a terminator is a branch with a condition.
 ///
 /// # Safety

@@ -30,7 +30,7 @@ pub fn embed(planned: &Planned<'_, '_>) {
 
 /// The inline assembly, and its result as a value of the op's type.
 fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Option<Value<'c, 'a>> {
-    let asm = &replacement.asm;
+    let asm = replacement.asm();
     let value = |slot: &Name| {
         let negated = asked.negated().map(|(_, value)| value);
         in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
@@ -67,7 +67,7 @@ fn address<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Rep
         true => pointer,
         false => at.value("llvm.addrspacecast", &[pointer], &[], at.pointer(wanted)),
     };
-    match replacement.asm.address_is_integer() {
+    match replacement.asm().address_is_integer() {
         true => at.value("llvm.ptrtoint", &[pointer], &[], at.int(64)),
         false => pointer,
     }

@@ -55,6 +55,7 @@ impl Planned<'_, '_> {
             outcome: Outcome::Lowered {
                 sequence: replacement.lowering.sequence.clone(),
                 changes: replacement.changes(asked.memory().and_then(Result::ok)),
+                native: false,
             },
         })
     }

@@ -1,0 +1,106 @@
+//! What a version of LLVM prints for every atomic and fence, as a table for `embed = native`.
+
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Policy, Target, Type, lower,
+    ptx::{Code, Function, Instruction, Space},
+};
+use ptx_atomics_pass::backend::{Asked, Backend, Measured, Plain};
+use rayon::prelude::*;
+
+use crate::{
+    cell::{Cell, cells},
+    compile::{Compiled, Compiler, Patience},
+};
+
+/// The number of the first GPU that is measured: before it, LLVM has no semantics and no scopes.
+pub const FIRST: u32 = 70;
+
+/// Compiles every function with an operation that is lowered in a straight line, for each target, and makes a table of what comes out.
+/// `done` learns how many more functions are done.
+///
+/// # Errors
+/// If there is no folder for files, or there are no threads.
+pub fn measure(
+    compiler: &Compiler,
+    version: [u32; 3],
+    targets: &[Target],
+    jobs: usize,
+    done: impl Fn(usize) + Sync,
+) -> std::io::Result<Backend> {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().map_err(std::io::Error::other)?;
+    let part = |target: &Target| {
+        let folder = tempfile::tempdir()?;
+        let cells = functions(target, version[0]);
+        let results = compiler.compile(target, &cells, folder.path(), &Patience::default());
+        done(cells.len());
+        let printed = cells.into_iter().zip(results).map(|(cell, result)| {
+            let printed = result.ok().filter(|compiled| is_for(compiled, target));
+            let printed = printed.and_then(|compiled| order(&cell.op, &compiled.function, target));
+            (cell.op, printed)
+        });
+        Ok((*target, printed.collect::<Vec<_>>()))
+    };
+    let parts: std::io::Result<Vec<_>> = threads.install(|| targets.par_iter().with_max_len(1).map(part).collect());
+    let mut measured = Measured::new();
+    for (target, printed) in parts? {
+        for (op, printed) in printed {
+            let Some(asked) = Asked::of(&op) else { continue };
+            let by_target = measured.entry(asked).or_default();
+            // Values of several types are the same to the lowering, and must be printed alike.
+            by_target
+                .entry((target.sm.number(), target.ptx))
+                .and_modify(|all| *all = all.take().filter(|all| Some(all) == printed.as_ref()))
+                .or_insert(printed);
+        }
+    }
+    Ok(Backend::new(version, &measured))
+}
+
+/// How many functions there are for a target.
+pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
+    let spaces = [Space::Global, Space::Generic, Space::Shared];
+    cells(target, llvm, &spaces, |op| {
+        // LLVM has none of 128 bits, and ends at some.
+        let is_wide =
+            matches!(op.operation, Operation::Load(access) | Operation::Store(access) if access.ty == Type::I128);
+        let lowering = lower(op, &Policy::default(), target);
+        !is_wide
+            && Asked::of(op).is_some()
+            && lowering.is_ok_and(|lowering| Plain::of(&lowering.sequence, op).is_some())
+    })
+}
+
+/// Whether the compiler took the target: some print another version than they were asked for.
+fn is_for(compiled: &Compiled, target: &Target) -> bool {
+    let head = format!(".version {}\n.target {}\n", target.ptx, target.sm.name());
+    compiled.head.starts_with(&head)
+}
+
+/// The operation of a function in a straight line.
+pub fn printed(op: &AtomicOp, function: &Function) -> Option<Plain> {
+    Plain::of_instructions(of_operation(function), op)
+}
+
+/// What surrounds the access of a function, if it is that of our lowering.
+fn order(op: &AtomicOp, function: &Function, target: &Target) -> Option<String> {
+    let printed = printed(op, function)?;
+    let ours = Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
+    (printed.access == ours.access).then_some(printed.order)
+}
+
+/// The instructions of a function but for those that fetch its parameters, return its result and move values.
+fn of_operation(function: &Function) -> impl Iterator<Item = Option<&Instruction>> {
+    function.body.iter().flatten().filter_map(|line| match &line.code {
+        Code::Label(_) => Some(None),
+        Code::Instruction { guard: None, instruction: Instruction::Cvt { .. } } => None,
+        Code::Instruction { guard: None, instruction } => Some(Some(instruction)),
+        Code::Instruction { .. } => Some(None),
+        Code::Other(other) => {
+            let is_own = other.guard.is_none()
+                && (["ret", "mov.b128"].contains(&other.mnemonic.as_str())
+                    || ["ld.param.", "st.param."].iter().any(|of| other.mnemonic.starts_with(of)));
+            (!is_own).then_some(None)
+        }
+        Code::Directive(_) | Code::Open | Code::Close => None,
+    })
+}

@@ -1,0 +1,154 @@
+//! What stays LLVM's own instruction: this LLVM prints it as its table says, and a table that is wrong is found out.
+
+use std::collections::BTreeMap;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::{
+    llvm::{
+        self, Embed, Input, Options,
+        inkwell::{OptimizationLevel, context::Context, support::get_llvm_version},
+    },
+    lowering::{AtomicOp, Policy, Target, Type, lower, ptx::Module},
+};
+use ptx_atomics_conformance::{Cell, Language, backend};
+use ptx_atomics_pass::backend::{Asked, Backend, Plain};
+use testing::{root, trial};
+
+/// Targets at which what LLVM prints changes, and some between them that no table names.
+const TARGETS: [(&str, &str); 9] = [
+    ("sm_70", "ptx60"),
+    ("sm_72", "ptx85"),
+    ("sm_75", "ptx63"),
+    ("sm_80", "ptx81"),
+    ("sm_86", "ptx86"),
+    ("sm_90", "ptx78"),
+    ("sm_90a", "ptx86"),
+    ("sm_100", "ptx86"),
+    ("sm_120", "ptx90"),
+];
+
+fn main() {
+    let (major, minor, patch) = get_llvm_version();
+    let table: Option<&'static Backend> = Backend::of([major, minor, patch]).map(|table| &*Box::leak(Box::new(table)));
+    let missing = table.is_none().then(|| format!("a table of LLVM {major}.{minor}.{patch}"));
+    let of_table = |name: String, run: fn(&'static Backend, &Target) -> Result<(), Failed>| {
+        TARGETS.map(|(sm, ptx)| {
+            let target =
+                Target::new(sm.parse().expect("a GPU"), Some(ptx.parse().expect("a version"))).expect("a target");
+            trial(format!("{target}: {name}"), missing.as_deref(), move || run(table.expect("it is there"), &target))
+        })
+    };
+    let trials = of_table("LLVM prints what its table says".into(), prints)
+        .into_iter()
+        .chain([Trial::test("docs/cost.md has the shares of all versions", shares)])
+        .chain(of_table("a wrong claim is found".into(), mutants));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect::<Vec<Trial>>()).exit();
+}
+
+/// The PTX of functions, and how many of them stayed.
+fn ptx(cells: &[Cell], options: &Options) -> Result<(String, usize), String> {
+    let input = Input::new("cells.ll", Language::Llvm.source(cells));
+    let context = Context::create();
+    let run = || {
+        let module = llvm::read(&context, &input)?;
+        let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
+        let (remarks, kept) = llvm::lower(&module, &input, options)?;
+        let text = llvm::ptx(&module, &machine, &options.target)?;
+        kept.verify(&text)?;
+        let stayed =
+            remarks.iter().filter(|remark| matches!(remark.outcome, llvm::Outcome::Lowered { native: true, .. }));
+        Ok((String::from_utf8_lossy(&text).into_owned(), stayed.count()))
+    };
+    run().map_err(|errors: llvm::Errors| errors.to_string())
+}
+
+/// What may stay is what a table says.
+fn by(table: &'static Backend, target: &Target) -> Options {
+    let of_table = Options { embed: Some(Embed::Native), backend: Some(table), ..Options::new(*target) };
+    Options { verify_native: true, remarks: true, ..of_table }
+}
+
+/// Functions whose PTX is not the chosen sequence, however it came about.
+fn others(cells: &[Cell], target: &Target, text: &str) -> Vec<String> {
+    let module: Module = text.parse().expect("PTX");
+    let functions: BTreeMap<&str, _> = module.functions().map(|function| (function.name.as_str(), function)).collect();
+    let is_chosen = |cell: &&Cell| {
+        let printed = functions.get(cell.symbol().as_str()).and_then(|function| backend::printed(&cell.op, function));
+        printed.is_some() && printed == chosen(&cell.op, target)
+    };
+    cells.iter().filter(|cell| !is_chosen(cell)).map(|cell| cell.name.clone()).collect()
+}
+
+fn chosen(op: &AtomicOp, target: &Target) -> Option<Plain> {
+    Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)
+}
+
+/// Each function is the chosen sequence, whether it stays or not, and many stay.
+fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
+    let cells = backend::functions(target, table.version[0]);
+    let (text, stayed) = ptx(&cells, &by(table, target))?;
+    let other = others(&cells, target, &text);
+    println!("{target}: {} functions, of which {stayed} stay", cells.len());
+    if !other.is_empty() {
+        return Err(format!("{} are something else: {:?}", other.len(), &other[..other.len().min(9)]).into());
+    }
+    assert!(stayed * 3 > cells.len(), "{stayed} of {}", cells.len());
+    let (text, stayed) = ptx(&cells, &Options { embed: Some(Embed::Assembly), ..by(table, target) })?;
+    assert_eq!((others(&cells, target, &text), stayed), (Vec::new(), 0));
+    Ok(())
+}
+
+/// The table with a wrong claim: that LLVM prints what is chosen, where it prints something else. One for each operation, type and
+/// ordering.
+fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
+    let mut claims = BTreeMap::new();
+    for cell in backend::functions(target, table.version[0]) {
+        let (Some(asked), Some(chosen)) = (Asked::of(&cell.op), chosen(&cell.op, target)) else { continue };
+        // On values of 128 bits that it does not take, LLVM ends the process.
+        let is_taken = table.order(&asked, target).is_some() || cell.ty.ty != Type::I128;
+        if is_taken && table.order(&asked, target) != Some(&chosen.order) {
+            let kind = (cell.kind(), cell.rmw().map(<&str>::from), cell.llvm_type(), cell.ordering());
+            claims.entry(kind).or_insert((cell, asked, chosen.order));
+        }
+    }
+    let (mut wrong, mut missed) = (0, Vec::new());
+    for (cell, asked, order) in claims.values() {
+        let options = by(Box::leak(Box::new(table.claiming(asked, target, order))), target);
+        let cells = std::slice::from_ref(cell);
+        let (unverified, _) = ptx(cells, &Options { verify_native: false, ..options.clone() })?;
+        // A claim may be true that no table has.
+        if others(cells, target, &unverified).is_empty() {
+            continue;
+        }
+        wrong += 1;
+        if !ptx(cells, &options).is_err_and(|errors| errors.contains("what its table says")) {
+            missed.push(cell.name.clone());
+        }
+    }
+    println!("{target}: {wrong} wrong claims");
+    assert!(wrong > 9);
+    if missed.is_empty() { Ok(()) } else { Err(format!("not found: {missed:?}").into()) }
+}
+
+/// How many of the functions of the conformance suite stay as they are, in percent.
+fn shares() -> Result<(), Failed> {
+    let docs = std::fs::read_to_string(root().join("docs/cost.md"))?;
+    let targets = [("sm_70", "ptx63"), ("sm_80", "ptx80"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
+    for (sm, ptx) in targets {
+        let target = Target::new(sm.parse()?, Some(ptx.parse()?))?;
+        let cells = Language::Llvm.cells(&target, 22);
+        let share = |version: [u32; 3]| {
+            let table = Backend::of(version).expect("it is there");
+            let stays = |cell: &&Cell| {
+                let lowered = lower(&cell.op, &Policy::default(), &target);
+                lowered.is_ok_and(|lowering| table.prints(&cell.op, &lowering.sequence, &target))
+            };
+            let stay = cells.iter().filter(stays).count();
+            format!("{stay} ({:.0} percent)", 100.0 * stay as f64 / cells.len() as f64)
+        };
+        let shares: Vec<_> = Backend::versions().map(share).collect();
+        let row = format!("| {target} | {} | {} |", cells.len(), shares.join(" | "));
+        assert!(docs.contains(&row), "docs/cost.md does not have: {row}");
+    }
+    Ok(())
+}
