@@ -33,7 +33,7 @@ pub struct Kernel {
     pub meetings: Vec<Meeting>,
     /// How many threads a CTA has, where the kernel says it.
     pub threads: Option<u32>,
-    /// How many threads a CTA may have, where the kernel says it.
+    /// How many threads a CTA may have, where the kernel says it, or its copies have no room for more.
     pub most: Option<u32>,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,

@@ -53,7 +53,12 @@ impl Threads {
 
     /// What each thread has, where it is known how many there are.
     pub fn each(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
-        if self.is_open { None } else { self.atom(terms, atom, DEPTH) }
+        if self.is_open { None } else { self.of_large(terms, atom) }
+    }
+
+    /// What each thread of a CTA has that is as large as it may be.
+    pub fn of_large(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
+        self.atom(terms, atom, DEPTH)
     }
 
     /// Of which threads a literal holds, where it is known how many there are.
