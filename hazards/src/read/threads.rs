@@ -6,10 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
 
-use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
+use super::terms::{Atom, Literal, Says, Terms, Value, What, ones, wrapped};
 
 /// How deep expressions are looked at.
 const DEPTH: usize = 64;
+
+/// How many threads a warp has.
+const WARP: usize = 32;
 
 /// How many numbers are kept of all atoms together.
 const NUMBERS: usize = 4_000_000;
@@ -101,6 +104,11 @@ impl Threads {
                 let (a, b) = (self.value(terms, *a, depth)?, self.value(terms, *b, depth)?);
                 Some(holds.iter().zip(a.iter().zip(&b)).map(|(holds, (a, b))| if *holds { *a } else { *b }).collect())
             }
+            What::Shuffle(value, Some(lane)) => {
+                let each = self.value(terms, *value, depth)?;
+                let of_lane = |thread: usize| each.get(thread / WARP * WARP + usize::from(*lane)).copied();
+                (0..each.len()).map(of_lane).collect()
+            }
             What::Computed(word, values) => {
                 let &[a, b] = &values[..] else { return None };
                 let operation = operation(terms.word_of(*word))?;
@@ -154,6 +162,8 @@ fn operation(word: &str) -> Option<fn(i64, i64) -> Option<i64>> {
         "mul" => |a, b| a.checked_mul(b),
         "div" => |a, b| (a >= 0 && b > 0).then(|| a / b),
         "rem" => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        "sar" => |a, b| u32::try_from(b).ok().map(|by| a >> by.min(63)),
+        "mulhi.s" => |a, b| Some(wrapped(a, 32).wrapping_mul(wrapped(b, 32)) >> 32),
         _ => return None,
     })
 }
