@@ -90,8 +90,8 @@ pub struct Predicate {
     pub varies: Varies,
     /// The block that computes it; nothing if it is the same in all of the kernel.
     pub block: Option<usize>,
-    /// Of which threads of a CTA it holds, in their order, where that depends on nothing but their numbers.
-    pub each: Option<Arc<[bool]>>,
+    /// Of each thread of a CTA, in their order, whether it holds; nothing where that does not follow from the number of the thread.
+    pub each: Option<Arc<[Option<bool>]>>,
 }
 
 /// What a predicate says.

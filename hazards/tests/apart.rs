@@ -117,6 +117,24 @@ fn a_quotient_with_a_sign_is_known_of_each_thread() {
 }
 
 #[test]
+fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
+    let copied = |rows: u32| {
+        format!(
+            "min.s32 %rows, %n, {rows};
+             shl.b32 %rows, %rows, 3;
+             setp.lt.s32 %p0, %tid, %rows;
+             shl.b32 %at, %tid, 4;
+             add.u32 %at, %at, %sm;
+             @%p0 st.shared.b32 [%at], %n;
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+2048], 1024;"
+        )
+    };
+    are_apart(&copied(16));
+    assert_eq!(findings(&copied(17)).len(), 1);
+}
+
+#[test]
 fn a_parameter_is_known_whose_address_is_in_a_register() {
     let copied = |to: &str| {
         format!(

@@ -248,13 +248,13 @@ impl<'k> EventGraph<'k> {
         (low, high)
     }
 
-    /// The lowest and the highest that a value can be in the threads of which conditions hold, where these depend on their numbers alone.
+    /// The lowest and the highest that a value can be in the threads of which conditions hold, where they follow from their numbers.
     pub fn range_of_threads(&self, value: usize, conditions: &[Condition]) -> Option<(i64, i64)> {
         let each = self.kernel.unknowns[value].each.as_ref()?;
         let holds =
             |condition: &Condition| Some((self.kernel.predicates[condition.predicate].each.clone()?, condition.holds));
         let known: Vec<_> = conditions.iter().filter_map(holds).collect();
-        let does = |thread: usize| known.iter().all(|(each, holds)| each.get(thread) == Some(holds));
+        let does = |thread: usize| known.iter().all(|(each, holds)| each.get(thread) != Some(&Some(!holds)));
         let mut own = each.iter().enumerate().filter(|(thread, _)| does(*thread)).map(|(_, number)| *number);
         let first = own.next().filter(|_| !known.is_empty())?;
         Some(own.fold((first, first), |(low, high), number| (low.min(number), high.max(number))))

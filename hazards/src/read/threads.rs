@@ -64,10 +64,10 @@ impl Threads {
         self.atom(terms, atom, DEPTH)
     }
 
-    /// Of which threads a literal holds, where it is known how many there are.
-    pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[bool]>> {
+    /// Of which threads a literal holds and of which it does not, where it is known how many there are.
+    pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[Option<bool>]>> {
         let is_known = !self.is_open && self.count > 0 && terms.literal_varies(literal) != Varies::No;
-        self.literal(terms, literal, DEPTH).filter(|_| is_known).map(Arc::from)
+        if is_known { self.decided(terms, literal, DEPTH).map(Arc::from) } else { None }
     }
 
     fn atom(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Each> {
@@ -129,27 +129,63 @@ impl Threads {
         Some(all)
     }
 
+    /// Of which threads a literal holds, if that is known of all.
     fn literal(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<bool>> {
+        self.decided(terms, literal, depth)?.into_iter().collect()
+    }
+
+    /// Of each thread, whether a literal holds. Other values than those of threads may be anything in their ranges.
+    fn decided(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<Option<bool>>> {
         let depth = depth.checked_sub(1)?;
         let mut holds = match &terms.predicates[literal.predicate as usize].0 {
             Says::Within(value, low, high) => {
-                let each = self.value(terms, *value, depth)?;
-                each.iter().map(|number| low <= number && number <= high).collect()
+                // The ends of the range of all numbers are none.
+                let low = if *low == i64::MIN { i128::MIN } else { i128::from(*low) };
+                let high = if *high == i64::MAX { i128::MAX } else { i128::from(*high) };
+                let within = |(least, most): (i128, i128)| match () {
+                    () if low <= least && most <= high => Some(true),
+                    () if most < low || high < least => Some(false),
+                    () => None,
+                };
+                self.ranges(terms, *value, depth)?.into_iter().map(within).collect()
             }
             Says::All(list) => {
-                let mut all = vec![true; self.count];
+                let mut all = vec![Some(true); self.count];
                 for literal in list {
-                    let own = self.literal(terms, *literal, depth)?;
-                    all.iter_mut().zip(own).for_each(|(all, own)| *all &= own);
+                    let own = self.decided(terms, *literal, depth).unwrap_or_else(|| vec![None; self.count]);
+                    all.iter_mut().zip(own).for_each(|(all, own)| match (&all, own) {
+                        (Some(false), _) | (_, Some(true)) => {}
+                        (_, own) => *all = own,
+                    });
                 }
                 all
             }
             _ => return None,
         };
         if !literal.holds {
-            holds.iter_mut().for_each(|holds| *holds = !*holds);
+            holds.iter_mut().for_each(|holds| *holds = holds.map(|holds| !holds));
         }
         Some(holds)
+    }
+
+    /// The lowest and the highest that each thread may have of a value; nothing where no part of it follows from the number of the thread.
+    fn ranges(&mut self, terms: &Terms, value: Value, depth: usize) -> Option<Vec<(i128, i128)>> {
+        let sum = terms.sum(value);
+        let mut all = vec![(i128::from(sum.constant), i128::from(sum.constant)); self.count];
+        let mut is_known = sum.terms.is_empty();
+        for (atom, factor) in &sum.terms {
+            let factor = i128::from(*factor);
+            let facts = terms.atoms[atom.0 as usize].1;
+            let ends = [facts.low, facts.high].map(|end| i128::from(end) * factor);
+            let each = self.atom(terms, *atom, depth);
+            is_known |= each.is_some();
+            for (thread, (low, high)) in all.iter_mut().enumerate() {
+                let own = each.as_ref().map(|each| i128::from(each[thread]) * factor);
+                *low = low.saturating_add(own.unwrap_or(ends[0].min(ends[1])));
+                *high = high.saturating_add(own.unwrap_or(ends[0].max(ends[1])));
+            }
+        }
+        is_known.then_some(all)
     }
 }
 
