@@ -135,6 +135,25 @@ fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
 }
 
 #[test]
+fn a_thread_adds_what_it_has_itself() {
+    let copied = |from: u32| {
+        format!(
+            "xor.b32 %x, %tid, 5;
+             sub.u32 %x, %x, %tid;
+             shl.b32 %x, %x, 4;
+             add.u32 %at, %x, %sm;
+             st.shared.b32 [%at+1024], %n;
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+{from}], 256;"
+        )
+    };
+    are_apart(&copied(1280));
+    are_apart(&copied(512));
+    assert_eq!(wrong(&copied(1104)), 1);
+    assert_eq!(wrong(&copied(704)), 1);
+}
+
+#[test]
 fn a_parameter_is_known_whose_address_is_in_a_register() {
     let copied = |to: &str| {
         format!(
