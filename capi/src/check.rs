@@ -73,8 +73,9 @@ fn findings(module: &Module, kernel: &Kernel, options: &Options, time: Duration)
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = !time.is_zero() && (ptx_hazards::is_asynchronous(kernel) || findings.iter().any(is_open));
     let limits = Limits { launches: time / 2, all: time, ..Limits::default() };
+    let given = ptx_execute::Given { most: kernel.most, ..options.given.clone() };
     // What cannot be launched has no witness.
-    let search = || ptx_hazards::witnesses(module, &kernel.name, &findings, &options.given, limits).ok();
+    let search = || ptx_hazards::witnesses(module, &kernel.name, &findings, &given, limits).ok();
     let witnesses = if is_run { search() } else { None }.unwrap_or_default();
 
     let function = module.functions().find(|function| function.name == kernel.name);

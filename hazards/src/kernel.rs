@@ -33,7 +33,7 @@ pub struct Kernel {
     pub meetings: Vec<Meeting>,
     /// How many threads a CTA has, where the kernel says it.
     pub threads: Option<u32>,
-    /// How many threads a CTA may have, where the kernel says it.
+    /// How many threads a CTA may have, where the kernel says it, or its copies have no room for more.
     pub most: Option<u32>,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,
@@ -90,8 +90,8 @@ pub struct Predicate {
     pub varies: Varies,
     /// The block that computes it; nothing if it is the same in all of the kernel.
     pub block: Option<usize>,
-    /// Of which threads of a CTA it holds, in their order, where that depends on nothing but their numbers.
-    pub each: Option<Arc<[bool]>>,
+    /// Of each thread of a CTA, in their order, whether it holds; nothing where that does not follow from the number of the thread.
+    pub each: Option<Arc<[Option<bool>]>>,
 }
 
 /// What a predicate says.

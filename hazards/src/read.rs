@@ -14,6 +14,7 @@ mod print;
 mod ranges;
 mod registers;
 mod rounds;
+mod rows;
 mod terms;
 mod threads;
 mod waits;
@@ -57,16 +58,20 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
             let parameters = options.parameters.iter();
             let parameters = parameters.map(|(own, number)| (short_name(name, own).to_owned(), *number)).collect();
             let graph = Graph::of(&code);
-            let walked = walk::walk(&code, &graph, &Options { parameters, ..*options });
+            let options = Options { parameters, ..*options };
+            let mut kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
+            if code.head.most_threads.is_none() && kernel.most.is_some() {
+                code.head.most_threads = kernel.most;
+                kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
+            }
             let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
             let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
             Kernel {
                 name: function.name.clone(),
                 line,
                 threads,
-                most: code.head.most_threads,
                 unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
-                ..events::kernel(&code, &graph, &walked)
+                ..kernel
             }
         })
         .collect();

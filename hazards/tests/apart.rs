@@ -4,7 +4,7 @@ use ptx_hazards::{Finding, Verdict, check, read};
 use ptx_isa::Module;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 128 .b8 sm[];\n\
-                    .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) .maxntid 384 {\n\
+                    .visible .entry k(.param .u64 .ptr .global p, .param .u32 n, .param .align 8 .b8 s[16]) .maxntid 384 {\n\
                     ld.param.u64 %to, [p];\nld.param.u32 %n, [n];\nmov.u32 %tid, %tid.x;\nshr.u32 %group, %tid, 7;\nmov.u32 %sm, sm;\n";
 
 #[track_caller]
@@ -77,6 +77,96 @@ fn the_number_of_a_warpgroup_is_the_same_however_it_is_computed() {
          bar.sync 0;
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 16384;",
     );
+}
+
+/// How many findings say for certain that something is wrong; no other may be there.
+#[track_caller]
+fn wrong(body: &str) -> usize {
+    let found = findings(body);
+    assert!(found.iter().all(|finding| finding.verdict == Verdict::Wrong), "{found:?}");
+    found.len()
+}
+
+#[test]
+fn a_quotient_with_a_sign_is_known_of_each_thread() {
+    let copied = |bytes: u32| {
+        format!(
+            "setp.eq.u32 %p0, %group, 0;
+             @%p0 bra END;
+             add.s32 %x, %tid, -128;
+             shr.s32 %sign, %x, 31;
+             shr.u32 %sign, %sign, 25;
+             add.s32 %x, %x, %sign;
+             shr.s32 %x, %x, 7;
+             shfl.sync.idx.b32 %x|%p1, %x, 0, 31, -1;
+             mul.hi.s32 %third, %x, 1431655766;
+             shr.u32 %sign, %third, 31;
+             add.s32 %third, %third, %sign;
+             mul.lo.s32 %third, %third, 3;
+             sub.s32 %x, %x, %third;
+             shl.b32 %at, %x, 10;
+             add.u32 %at, %at, %sm;
+             st.shared.b32 [%at+1024], %n;
+             END:
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], {bytes};"
+        )
+    };
+    are_apart(&copied(1024));
+    assert_eq!(wrong(&copied(1040)), 1);
+}
+
+#[test]
+fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
+    let copied = |rows: u32| {
+        format!(
+            "min.s32 %rows, %n, {rows};
+             shl.b32 %rows, %rows, 3;
+             setp.lt.s32 %p0, %tid, %rows;
+             shl.b32 %at, %tid, 4;
+             add.u32 %at, %at, %sm;
+             @%p0 st.shared.b32 [%at], %n;
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+2048], 1024;"
+        )
+    };
+    are_apart(&copied(16));
+    assert_eq!(findings(&copied(17)).len(), 1);
+}
+
+#[test]
+fn a_thread_adds_what_it_has_itself() {
+    let copied = |from: u32| {
+        format!(
+            "xor.b32 %x, %tid, 5;
+             sub.u32 %x, %x, %tid;
+             shl.b32 %x, %x, 4;
+             add.u32 %at, %x, %sm;
+             st.shared.b32 [%at+1024], %n;
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+{from}], 256;"
+        )
+    };
+    are_apart(&copied(1280));
+    are_apart(&copied(512));
+    assert_eq!(wrong(&copied(1104)), 1);
+    assert_eq!(wrong(&copied(704)), 1);
+}
+
+#[test]
+fn a_parameter_is_known_whose_address_is_in_a_register() {
+    let copied = |to: &str| {
+        format!(
+            "mov.b64 %params, s;
+             ld.param.u64 %one, [%params];
+             ld.param.u64 %two, [%params+8];
+             st.global.b32 [%one], %n;
+             bar.sync 0;
+             cp.async.bulk.global.shared::cta.bulk_group [{to}], [%sm], 1024;"
+        )
+    };
+    are_apart(&copied("%two"));
+    assert_eq!(wrong(&copied("%one")), 1);
 }
 
 #[test]

@@ -67,6 +67,54 @@ fn the_size_of_a_cta_is_not_guessed() {
     assert!(matches!(&large[..], [(Verdict::Wrong, _)]), "{large:?}");
 }
 
+/// Two rows that each thread copies 16 bytes of, a write behind them in memory, and a read of what other threads have copied.
+fn rows(second: u32, write: u32, behind: &str) -> Module {
+    let body = format!(
+        "mov.u32 %sm, buf;\nshl.b32 %at, %tid, 4;\nadd.u32 %at, %at, %sm;\nshl.b32 %w, %tid, 2;\n\
+         add.u32 %w, %w, %sm;\ncp.async.cg.shared.global [%at], [%to], 16;\n\
+         cp.async.cg.shared.global [%at+{second}], [%to+{second}], 16;\ncp.async.commit_group;\n\
+         st.shared.b32 [%w+{write}], %n;\n{behind}\nld.shared.b32 %v, [%w];"
+    );
+    kernel("", &body)
+}
+
+#[test]
+fn rows_of_copies_say_how_many_threads_there_are() {
+    const WAIT: &str = "cp.async.wait_group 0;\n";
+    const BARRIER: &str = "bar.sync 0;\n";
+    let said = |module: &Module| said(module, &Options::default(), Readings::DEFAULT);
+    let right = format!("{WAIT}{BARRIER}");
+    assert_eq!(read(&rows(2048, 4096, &right))[0].most, Some(128));
+    assert_eq!(said(&rows(2048, 4096, &right)), []);
+    for wrong in [WAIT, BARRIER] {
+        let found = said(&rows(2048, 4096, wrong));
+        assert!(matches!(&found[..], [(Verdict::Wrong, _)]), "{wrong}: {found:?}");
+    }
+    // With room for more threads than a CTA has, rows say nothing.
+    assert_eq!(read(&rows(32768, 4096, &right))[0].most, None);
+    let open = said(&rows(32768, 4096, &right));
+    assert!(matches!(&open[..], [(_, message)] if message.contains("more than 256 threads")), "{open:?}");
+    // A write that hits a row in a CTA that is not larger is one that does.
+    let near = said(&rows(2048, 4000, &right));
+    assert!(matches!(&near[..], [(Verdict::Wrong, _)]), "{near:?}");
+}
+
+#[test]
+fn copies_that_not_all_threads_do_are_no_rows() {
+    let body = |guard: &str| {
+        format!(
+            "mov.u32 %sm, buf;\nshl.b32 %at, %tid, 4;\nadd.u32 %at, %at, %sm;\nsetp.lt.u32 %some, %tid, 128;\n\
+             setp.lt.u32 %n1, %n, 128;\n{guard}cp.async.cg.shared.global [%at], [%to], 16;\n\
+             {guard}cp.async.cg.shared.global [%at+2048], [%to+2048], 16;\ncp.async.wait_all;\nbar.sync 0;\nE:"
+        )
+    };
+    let most = |guard: &str| read(&kernel("", &body(guard)))[0].most;
+    assert_eq!(most("@%n1 "), Some(128));
+    assert_eq!(most("@%some "), None);
+    assert_eq!(most("@!%some bra E;\n"), None);
+    assert_eq!(most("bar.sync 0;\n"), None);
+}
+
 #[test]
 fn a_parameter_is_a_number_where_it_is_given() {
     let module = kernel(

@@ -33,19 +33,19 @@ const UNJUDGED: Why = False("not judged");
 /// So many things are wrong in these files, and nothing in the others.
 #[rustfmt::skip]
 const WRONG: [(&str, usize, Why); 33] = [
-    ("kernels/cfx_ws",                                               4, RING),
+    ("kernels/cfx_ws",                                               9, RING),
     ("kernels/cs_g2s",                                               6, SWITCH),
     ("kernels/dg100_tf32",                                           2, RING),
-    ("kernels/ex77_after",                                          36, UNJUDGED),
-    ("kernels/ex77_before",                                         36, UNJUDGED),
-    ("kernels/fa3_64",                                              27, RING),
+    ("kernels/ex77_after",                                          35, UNJUDGED),
+    ("kernels/ex77_before",                                         35, UNJUDGED),
+    ("kernels/fa3_64",                                              18, RING),
     ("kernels/fmla_sp90",                                            5, UNJUDGED),
-    ("kernels/marlin",                                              18, UNJUDGED),
+    ("kernels/marlin",                                              20, UNJUDGED),
     ("kernels/tk_b200_l9",                                          10, RING),
     ("kernels/tk_ln",                                                2, UNJUDGED),
     ("reduced/cutlass3653_before",                                   1, True),
-    ("reduced/ex77_after",                                          36, UNJUDGED),
-    ("reduced/ex77_before",                                         36, UNJUDGED),
+    ("reduced/ex77_after",                                          35, UNJUDGED),
+    ("reduced/ex77_before",                                         35, UNJUDGED),
     ("reduced/g2s_MatrixMulAsyncCopyLargeChunk",                     1, SWITCH),
     ("reduced/g2s_MatrixMulAsyncCopyMultiStage",                     1, True),
     ("reduced/g2s_MatrixMulAsyncCopyMultiStageLargeChunk",           1, True),
@@ -69,7 +69,7 @@ const WRONG: [(&str, usize, Why); 33] = [
 ];
 
 /// Of all synchronizations in `kernels`, so many percent may be left unchecked.
-const UNCHECKED: usize = 15;
+const UNCHECKED: usize = 4;
 
 /// Lines of right kernels of which each is needed: without one, something is said that was not said before.
 const NEEDED: [(&str, usize); 2] = [("kernels/tk_b200_l6", 1105), ("kernels/tk_b200_l6", 1114)];

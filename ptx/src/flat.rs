@@ -215,6 +215,13 @@ pub enum Action {
         /// Where the results go: registers, and variables in parameter space.
         results: Vec<Operand>,
     },
+    /// A parameter of the kernel is read at an address that is in a register.
+    ParameterAt {
+        /// The address.
+        address: Operand,
+        /// The type of each value.
+        ty: Type,
+    },
     /// A variable in parameter space is written: an argument or a result, in [`Flat::alone`].
     Argument {
         /// The variable.

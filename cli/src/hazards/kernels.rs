@@ -212,8 +212,14 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
     if all.is_zero() || !is_run {
         return None;
     }
-    let given =
-        Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
+    let given = Given {
+        grid: args.grid,
+        block: args.block,
+        most: kernel.most,
+        cluster: args.cluster,
+        shared: None,
+        numbers: args.params.clone(),
+    };
     let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
     ptx_hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()

@@ -322,7 +322,7 @@ impl<'f> Frame<'f> {
     fn op(&self, step: &flat::Step, entry: Pc) -> Result<Op, String> {
         Ok(match &step.action {
             Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step)?,
-            Action::Pass { .. } | Action::Call(..) => return Err("a call".into()),
+            Action::Pass { .. } | Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
             Action::Parameter { symbol, offset, ty } => match &self.symbols[*symbol] {
                 Home::At(at) if self.is_kernel => {
                     let at = at.wrapping_sub(window::PARAM).wrapping_add_signed(*offset);

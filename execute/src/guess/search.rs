@@ -28,6 +28,8 @@ pub struct Given {
     pub grid: Option<Dim3>,
     /// How many threads a CTA has.
     pub block: Option<Dim3>,
+    /// How many threads a CTA has at most; what the PTX says goes before.
+    pub most: Option<u32>,
     /// How many CTAs a cluster has.
     pub cluster: Option<Dim3>,
     /// The bytes of dynamic shared memory.
@@ -150,7 +152,8 @@ impl<'m> Search<'m> {
             (start, numbers(program), reads_plane(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
-        let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
+        let mut head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
+        head.most_threads = head.most_threads.or(given.most);
         let held = state.held();
         let mut search = Self { state, held, given, head, start, numbers, is_plane, left: ALL_STEPS, deadline };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);

@@ -56,11 +56,12 @@ fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
     let numbers = numbers(module, planned);
     let usual: Vec<_> = numbers.iter().cloned().chain(usual(module, planned)).collect();
     let (cluster, shared) = (*cluster, *shared);
-    let with_sizes = |numbers| Known { grid: Some(sizes.grid), block: Some(sizes.block), cluster, shared, numbers };
+    let with_sizes =
+        |numbers| Known { grid: Some(sizes.grid), block: Some(sizes.block), most: None, cluster, shared, numbers };
     let tries = [
         Some(with_sizes(usual)),
         Some(with_sizes(numbers.clone())),
-        block.is_none().then_some(Known { grid: *grid, block: None, cluster, shared, numbers }),
+        block.is_none().then_some(Known { grid: *grid, block: None, most: None, cluster, shared, numbers }),
     ];
     let mut best: Option<Tried> = None;
     for known in tries.into_iter().flatten() {

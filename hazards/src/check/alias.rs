@@ -71,8 +71,8 @@ pub fn cause(kernel: &Kernel, one: &Token<'_>, other: &Token<'_>) -> Cause {
 /// The same, in a CTA that has one of the sizes that are told apart.
 fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>, size: Option<usize>) -> Overlap {
     let (first, second) = (&one.access, &other.access);
-    let of_one = |sum: &Sum| bounds(kernel, &one.narrowed, sum, size);
-    let of_other = |sum: &Sum| bounds(kernel, &other.narrowed, sum, size);
+    let of_one = |sum: &Sum| bounds_of(kernel, one, sum, size);
+    let of_other = |sum: &Sum| bounds_of(kernel, other, sum, size);
     if first.space != second.space {
         return Overlap::No;
     }
@@ -150,6 +150,18 @@ fn offset(access: &Access) -> Sum {
     }
     let terms = offset.terms.iter().copied().filter(|(_, factor)| factor % 65536 != 0).collect();
     Sum { terms, constant: offset.constant & 0xffff }
+}
+
+/// The lowest and the highest that a part of an access's offset can be that has all values of which each thread has its own: what one
+/// thread has of one of them, it does not combine with what another thread has of another.
+fn bounds_of(kernel: &Kernel, token: &Token<'_>, sum: &Sum, size: Option<usize>) -> Option<(i64, i64)> {
+    let (own, range) = &token.own;
+    if size.is_some() || own.is_empty() {
+        return bounds(kernel, &token.narrowed, sum, size);
+    }
+    let terms = sum.terms.iter().copied().filter(|(value, _)| !own.contains(value)).collect();
+    let (low, high) = bounds(kernel, &token.narrowed, &Sum { terms, constant: sum.constant }, None)?;
+    if (low, high) == NOWHERE { Some(NOWHERE) } else { Some((low.checked_add(range.0)?, high.checked_add(range.1)?)) }
 }
 
 /// The lowest and the highest that a sum can be, where some values have smaller ranges, in a CTA of some size.

@@ -248,16 +248,27 @@ impl<'k> EventGraph<'k> {
         (low, high)
     }
 
-    /// The lowest and the highest that a value can be in the threads of which conditions hold, where these depend on their numbers alone.
+    /// The lowest and the highest that a value can be in the threads of which conditions hold, where they follow from their numbers.
     pub fn range_of_threads(&self, value: usize, conditions: &[Condition]) -> Option<(i64, i64)> {
-        let each = self.kernel.unknowns[value].each.as_ref()?;
-        let holds =
-            |condition: &Condition| Some((self.kernel.predicates[condition.predicate].each.clone()?, condition.holds));
+        self.range_of_sum(&[(value, 1)], conditions)
+    }
+
+    /// The same of the sum of values, each times a number, of which each thread has its own.
+    pub fn range_of_sum(&self, terms: &[(usize, i64)], conditions: &[Condition]) -> Option<(i64, i64)> {
+        let each = |(value, factor): &(usize, i64)| Some((self.kernel.unknowns[*value].each.as_deref()?, *factor));
+        let terms: Vec<_> = terms.iter().map(each).collect::<Option<_>>()?;
+        let count = terms.iter().map(|(each, _)| each.len()).min()?;
+        let holds = |condition: &Condition| {
+            Some((self.kernel.predicates[condition.predicate].each.as_deref()?, condition.holds))
+        };
         let known: Vec<_> = conditions.iter().filter_map(holds).collect();
-        let does = |thread: usize| known.iter().all(|(each, holds)| each.get(thread) == Some(holds));
-        let mut own = each.iter().enumerate().filter(|(thread, _)| does(*thread)).map(|(_, number)| *number);
-        let first = own.next().filter(|_| !known.is_empty())?;
-        Some(own.fold((first, first), |(low, high), number| (low.min(number), high.max(number))))
+        let does = |thread: &usize| known.iter().all(|(each, holds)| each.get(*thread) != Some(&Some(!holds)));
+        let sum = |thread: usize| {
+            terms.iter().try_fold(0i64, |sum, (each, factor)| sum.checked_add(each[thread].checked_mul(*factor)?))
+        };
+        let mut own = (0..count).filter(does).map(sum);
+        let first = own.next()??;
+        own.try_fold((first, first), |(low, high), number| Some((low.min(number?), high.max(number?))))
     }
 
     /// Those conditions that may hold of some threads of a CTA and not of others. What is asserted is left out: it holds of all that go on.

@@ -3,6 +3,7 @@
 use super::graph::{EventGraph, Point};
 use crate::kernel::{
     Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
+    Varies,
 };
 
 /// An access of which something is needed before another one may follow.
@@ -22,6 +23,8 @@ pub struct Token<'k> {
     pub conditions: Vec<Condition>,
     /// The values in its address that have a smaller range for these threads, each with that range.
     pub narrowed: Vec<(usize, (i64, i64))>,
+    /// Those in its address of which each of these threads has its own, and the range of what they add together.
+    pub own: (Vec<usize>, (i64, i64)),
     /// Whether one thread of a CTA does it, and not more.
     pub is_single: bool,
 }
@@ -98,9 +101,16 @@ impl<'k> Token<'k> {
             (is_bounded && graph.kernel.unknowns[*value].range != Some(bounds)).then_some((*value, bounds))
         });
         let narrowed = narrowed.collect();
+        let is_own = |(value, _): &(usize, i64)| {
+            let value = &graph.kernel.unknowns[*value];
+            value.each.is_some() && value.varies != Varies::No
+        };
+        let terms: Vec<_> = access.address.offset.terms.iter().copied().filter(is_own).collect();
+        let together = graph.range_of_sum(&terms, &conditions).filter(|_| access.space != Space::Tensor);
+        let own = together.map(|range| (terms.iter().map(|(value, _)| *value).collect(), range)).unwrap_or_default();
         let is_single = graph.is_single(&conditions);
         let line = graph.kernel.blocks[point.0].events[point.1].line;
-        Self { point, line, access, number: 0, kind, conditions, narrowed, is_single }
+        Self { point, line, access, number: 0, kind, conditions, narrowed, own, is_single }
     }
 
     /// The operation that it belongs to.

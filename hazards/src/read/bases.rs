@@ -65,7 +65,7 @@ impl Bases {
             What::Field(inner, low, bits) if is_rounded(*low, *bits) || is_described(*low, *bits) => {
                 self.of_value(terms, *inner)
             }
-            What::Shuffle(inner) => self.of_value(terms, *inner),
+            What::Shuffle(inner, _) => self.of_value(terms, *inner),
             What::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
             What::Phi(block, register) => {
                 let met = meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
@@ -160,7 +160,7 @@ impl Bases {
                         _ => self.parts(terms, *inner),
                     });
                 }
-                What::Phi(..) | What::Select(..) | What::Computed(..) | What::Shuffle(_)
+                What::Phi(..) | What::Select(..) | What::Computed(..) | What::Shuffle(..)
                     if *factor == 1 && found.is_none() && matches!(self.0[atom.0 as usize], Origin::Base(_)) =>
                 {
                     let Origin::Base(base) = self.0[atom.0 as usize] else { continue };

@@ -39,7 +39,7 @@ impl Finder<'_> {
             What::Result(_, _, Some(_)) => Some(Cause::Loaded),
             What::Phi(..) => Some(Cause::Index),
             What::Result(..) | What::Unset(_) => Some(Cause::Address),
-            What::Field(value, ..) | What::Shuffle(value) => self.value(*value, depth),
+            What::Field(value, ..) | What::Shuffle(value, _) => self.value(*value, depth),
             What::Select(_, a, b) => self.value(*a, depth).or_else(|| self.value(*b, depth)),
             What::Computed(_, values) => values.iter().find_map(|value| self.value(*value, depth)),
             What::Chosen(_, contents) => contents.iter().find_map(|content| match content {

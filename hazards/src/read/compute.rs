@@ -88,7 +88,9 @@ impl ComputingInstruction<'_> {
             "elect" => return self.elected(),
             _ => {}
         }
-        if self.ty.is_some_and(Type::is_float) || self.mnemonic.contains("x2") || self.results != 1 {
+        // Beside what `shfl` gives, it may say whether its lane was in range.
+        let has_one = self.results == 1 || base == "shfl";
+        if self.ty.is_some_and(Type::is_float) || self.mnemonic.contains("x2") || !has_one {
             return self.pure();
         }
         let constants: Option<Vec<i64>> = (0..self.sources.len()).map(|index| self.known(index)).collect();
@@ -322,7 +324,10 @@ impl ComputingInstruction<'_> {
         match self.terms.varies(x) {
             Varies::Thread => {
                 let facts = self.terms.facts(x);
-                number(self.terms.atom(What::Shuffle(x), facts))
+                // With 31, all lanes of the warp are in range.
+                let lane = self.known(1).filter(|_| self.known(2) == Some(31));
+                let lane = lane.and_then(|lane| u8::try_from(lane).ok()).filter(|lane| *lane < 32);
+                number(self.terms.atom(What::Shuffle(x, lane), facts))
             }
             _ => number(x),
         }

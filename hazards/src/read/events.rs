@@ -14,6 +14,7 @@ use super::{
     code::{self, is_shared},
     graph::Graph,
     registers::{Registers, Run, is_matrix},
+    rows,
     terms::{Atom, Content, Facts, Literal, Says, Terms, Value, What},
     threads::Threads,
     waits::{Wait, implied},
@@ -57,6 +58,7 @@ pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     }
     maker.meetings();
     maker.finish();
+    maker.kernel.most = code.head.most_threads.or_else(|| maker.room());
     maker.kernel
 }
 
@@ -626,6 +628,20 @@ impl<'w> Maker<'w> {
         for block in &mut self.kernel.blocks {
             block.events.retain(|event| is_dependent || !matches!(event.kind, EventKind::Global(_)));
         }
+    }
+
+    /// How many threads the copies have room for.
+    fn room(&mut self) -> Option<u32> {
+        let atoms: FxHashMap<usize, Atom> = self
+            .values
+            .iter()
+            .filter_map(|(valued, index)| match valued {
+                Valued::Atom(atom) => Some((*index, *atom)),
+                Valued::Sum(_) => None,
+            })
+            .collect();
+        let terms = &self.walked.terms;
+        rows::most(&self.kernel, |value| self.threads.of_large(terms, *atoms.get(&value)?))
     }
 
     /// Says of which objects the address is loaded, and which variables of the module are written.

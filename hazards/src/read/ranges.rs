@@ -139,7 +139,7 @@ impl Finder<'_> {
                     false => own,
                 })
             }
-            What::Shuffle(value) => self.value(*value),
+            What::Shuffle(value, _) => self.value(*value),
             What::Computed(word, values) => {
                 let ranges: Option<Vec<Range>> = values.iter().map(|value| self.value(*value)).collect();
                 let ranges = ranges?;

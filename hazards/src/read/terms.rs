@@ -92,8 +92,8 @@ pub enum What {
     Field(Value, u32, u32),
     /// One of two values: the first where the literal holds.
     Select(Literal, Value, Value),
-    /// The value of one lane of the warp.
-    Shuffle(Value),
+    /// The value of one lane of the warp: which one, if it is the same in all warps.
+    Shuffle(Value, Option<u8>),
     /// The distance from an address of this CTA to the same address of another one, whose rank is the value.
     Remote(Option<Value>),
     /// What an instruction computes of values.

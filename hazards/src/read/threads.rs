@@ -6,10 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
 
-use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
+use super::terms::{Atom, Literal, Says, Terms, Value, What, ones, wrapped};
 
 /// How deep expressions are looked at.
 const DEPTH: usize = 64;
+
+/// How many threads a warp has.
+const WARP: usize = 32;
 
 /// How many numbers are kept of all atoms together.
 const NUMBERS: usize = 4_000_000;
@@ -53,13 +56,18 @@ impl Threads {
 
     /// What each thread has, where it is known how many there are.
     pub fn each(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
-        if self.is_open { None } else { self.atom(terms, atom, DEPTH) }
+        if self.is_open { None } else { self.of_large(terms, atom) }
     }
 
-    /// Of which threads a literal holds, where it is known how many there are.
-    pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[bool]>> {
+    /// What each thread of a CTA has that is as large as it may be.
+    pub fn of_large(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
+        self.atom(terms, atom, DEPTH)
+    }
+
+    /// Of which threads a literal holds and of which it does not, where it is known how many there are.
+    pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[Option<bool>]>> {
         let is_known = !self.is_open && self.count > 0 && terms.literal_varies(literal) != Varies::No;
-        self.literal(terms, literal, DEPTH).filter(|_| is_known).map(Arc::from)
+        if is_known { self.decided(terms, literal, DEPTH).map(Arc::from) } else { None }
     }
 
     fn atom(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Each> {
@@ -96,6 +104,11 @@ impl Threads {
                 let (a, b) = (self.value(terms, *a, depth)?, self.value(terms, *b, depth)?);
                 Some(holds.iter().zip(a.iter().zip(&b)).map(|(holds, (a, b))| if *holds { *a } else { *b }).collect())
             }
+            What::Shuffle(value, Some(lane)) => {
+                let each = self.value(terms, *value, depth)?;
+                let of_lane = |thread: usize| each.get(thread / WARP * WARP + usize::from(*lane)).copied();
+                (0..each.len()).map(of_lane).collect()
+            }
             What::Computed(word, values) => {
                 let &[a, b] = &values[..] else { return None };
                 let operation = operation(terms.word_of(*word))?;
@@ -116,27 +129,63 @@ impl Threads {
         Some(all)
     }
 
+    /// Of which threads a literal holds, if that is known of all.
     fn literal(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<bool>> {
+        self.decided(terms, literal, depth)?.into_iter().collect()
+    }
+
+    /// Of each thread, whether a literal holds. Other values than those of threads may be anything in their ranges.
+    fn decided(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<Option<bool>>> {
         let depth = depth.checked_sub(1)?;
         let mut holds = match &terms.predicates[literal.predicate as usize].0 {
             Says::Within(value, low, high) => {
-                let each = self.value(terms, *value, depth)?;
-                each.iter().map(|number| low <= number && number <= high).collect()
+                // The ends of the range of all numbers are none.
+                let low = if *low == i64::MIN { i128::MIN } else { i128::from(*low) };
+                let high = if *high == i64::MAX { i128::MAX } else { i128::from(*high) };
+                let within = |(least, most): (i128, i128)| match () {
+                    () if low <= least && most <= high => Some(true),
+                    () if most < low || high < least => Some(false),
+                    () => None,
+                };
+                self.ranges(terms, *value, depth)?.into_iter().map(within).collect()
             }
             Says::All(list) => {
-                let mut all = vec![true; self.count];
+                let mut all = vec![Some(true); self.count];
                 for literal in list {
-                    let own = self.literal(terms, *literal, depth)?;
-                    all.iter_mut().zip(own).for_each(|(all, own)| *all &= own);
+                    let own = self.decided(terms, *literal, depth).unwrap_or_else(|| vec![None; self.count]);
+                    all.iter_mut().zip(own).for_each(|(all, own)| match (&all, own) {
+                        (Some(false), _) | (_, Some(true)) => {}
+                        (_, own) => *all = own,
+                    });
                 }
                 all
             }
             _ => return None,
         };
         if !literal.holds {
-            holds.iter_mut().for_each(|holds| *holds = !*holds);
+            holds.iter_mut().for_each(|holds| *holds = holds.map(|holds| !holds));
         }
         Some(holds)
+    }
+
+    /// The lowest and the highest that each thread may have of a value; nothing where no part of it follows from the number of the thread.
+    fn ranges(&mut self, terms: &Terms, value: Value, depth: usize) -> Option<Vec<(i128, i128)>> {
+        let sum = terms.sum(value);
+        let mut all = vec![(i128::from(sum.constant), i128::from(sum.constant)); self.count];
+        let mut is_known = sum.terms.is_empty();
+        for (atom, factor) in &sum.terms {
+            let factor = i128::from(*factor);
+            let facts = terms.atoms[atom.0 as usize].1;
+            let ends = [facts.low, facts.high].map(|end| i128::from(end) * factor);
+            let each = self.atom(terms, *atom, depth);
+            is_known |= each.is_some();
+            for (thread, (low, high)) in all.iter_mut().enumerate() {
+                let own = each.as_ref().map(|each| i128::from(each[thread]) * factor);
+                *low = low.saturating_add(own.unwrap_or(ends[0].min(ends[1])));
+                *high = high.saturating_add(own.unwrap_or(ends[0].max(ends[1])));
+            }
+        }
+        is_known.then_some(all)
     }
 }
 
@@ -149,6 +198,8 @@ fn operation(word: &str) -> Option<fn(i64, i64) -> Option<i64>> {
         "mul" => |a, b| a.checked_mul(b),
         "div" => |a, b| (a >= 0 && b > 0).then(|| a / b),
         "rem" => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        "sar" => |a, b| u32::try_from(b).ok().map(|by| a >> by.min(63)),
+        "mulhi.s" => |a, b| Some(wrapped(a, 32).wrapping_mul(wrapped(b, 32)) >> 32),
         _ => return None,
     })
 }

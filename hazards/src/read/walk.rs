@@ -1,7 +1,7 @@
 //! What registers hold where instructions are executed.
 
 use ptx_isa::{
-    Family, Role,
+    Family, Role, Type,
     flat::{self, Action, Flat, Operand},
 };
 use rustc_hash::FxHashMap;
@@ -564,19 +564,15 @@ impl Walker<'_> {
                 };
                 results = Some(from.iter().map(|source| content(self.source(source))).collect());
             }
-            Action::Parameter { symbol, offset, ty } => {
-                let bytes = &u64::from(ty.bits()).div_ceil(8);
-                let name = causes::parameter(self.code, *symbol, *offset);
-                let given = name.and_then(|name| self.options.parameters.get(&name));
-                let param = |(index, _): (usize, &Option<usize>)| {
-                    if let Some(number) = given.filter(|_| index == 0) {
-                        return Content::Value(self.terms.constant(*number));
-                    }
-                    let offset = offset.wrapping_add((index as i64).wrapping_mul(*bytes as i64));
-                    let facts = if *bytes < 4 { Facts::range(0, (1 << (8 * *bytes)) - 1) } else { Facts::UNKNOWN };
-                    Content::Value(self.terms.atom(What::Param(*symbol, offset, *bytes), facts))
-                };
-                results = Some(op.writes.iter().enumerate().map(param).collect());
+            Action::Parameter { symbol, offset, ty } => results = Some(self.parameter(*symbol, *offset, *ty, op)),
+            Action::ParameterAt { address, ty } => {
+                if let Some(address) = self.value(address)
+                    && let Sum { terms, constant } = self.terms.sum(address)
+                    && let [(atom, 1)] = terms[..]
+                    && let What::Symbol(symbol) = *self.terms.what(atom)
+                {
+                    results = Some(self.parameter(symbol, *constant, *ty, op));
+                }
             }
             Action::Access(access) if !access.is_private() => {
                 step.first = self.value(&access.address);
@@ -618,6 +614,22 @@ impl Walker<'_> {
             }
         }
         self.results(block, index, results, loaded_from, guard);
+    }
+
+    /// What is read of a parameter.
+    fn parameter(&mut self, symbol: usize, offset: i64, ty: Type, op: &flat::Step) -> Vec<Content> {
+        let bytes = u64::from(ty.bits()).div_ceil(8);
+        let name = causes::parameter(self.code, symbol, offset);
+        let given = name.and_then(|name| self.options.parameters.get(&name));
+        let param = |(index, _): (usize, &Option<usize>)| {
+            if let Some(number) = given.filter(|_| index == 0) {
+                return Content::Value(self.terms.constant(*number));
+            }
+            let offset = offset.wrapping_add((index as i64).wrapping_mul(bytes as i64));
+            let facts = if bytes < 4 { Facts::range(0, (1 << (8 * bytes)) - 1) } else { Facts::UNKNOWN };
+            Content::Value(self.terms.atom(What::Param(symbol, offset, bytes), facts))
+        };
+        op.writes.iter().enumerate().map(param).collect()
     }
 
     /// Registers that hold the address that a `tcgen05.alloc` has written, if the load is of it.

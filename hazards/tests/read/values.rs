@@ -63,7 +63,7 @@ fn fields_of_threads() {
          v1 = lane in 0..=31 of the thread
          v2 = value in 0..=7 of the thread
          v3 = value in 0..=7 of the thread
-         v4 = value in 0..=127 of the warp",
+         v4 = value in 0..=96 of the warp",
     );
 }
 

@@ -266,6 +266,7 @@ impl Reader<'_, '_> {
             Action::Unknown(mnemonic) | Action::Elsewhere(mnemonic) => {
                 Err(format!("`{mnemonic}` is no instruction of a litmus test"))
             }
+            Action::ParameterAt { .. } => Err("a parameter whose address is in a register".into()),
             Action::Invoke { .. } | Action::Argument { .. } => Err("a call that is not inlined".into()),
             Action::Nothing if step.writes.is_empty() => Ok(Vec::new()),
             Action::Nothing => Err("an instruction whose result is not known".into()),

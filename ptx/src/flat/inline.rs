@@ -20,7 +20,7 @@ pub(super) struct Frame<'m> {
     /// The number of the call.
     pub number: usize,
     function: &'m Function,
-    registers: FxHashMap<String, Register>,
+    pub registers: FxHashMap<String, Register>,
     /// How many bits registers have, by their names or by what these begin with.
     widths: FxHashMap<String, u32>,
     pub symbols: FxHashMap<String, Symbol>,

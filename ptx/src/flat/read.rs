@@ -191,6 +191,10 @@ impl<'m> Builder<'_, 'm> {
             }
             // A register has the address of a parameter.
             None if self.is_alone => return (self.access(frame, of), writes),
+            None if is_load && frame.registers.contains_key(name) => {
+                let address = of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand));
+                return (Action::ParameterAt { address, ty }, writes);
+            }
             _ => {}
         }
         let parameter = self.parameter(frame, name);

@@ -261,10 +261,12 @@ impl Terms {
         {
             return self.divided(value, divisor);
         }
-        let facts = match facts.low >= 0 && facts.high <= i64::from(u32::MAX) && (!is_signed || by < 1 << 31) {
-            true => Facts::range(0, ((i128::from(facts.high) * i128::from(by)) >> 32) as i64),
-            false => Facts::UNKNOWN,
+        let (factor, fits) = match is_signed {
+            true => (wrapped(by, 32), facts.low >= i64::from(i32::MIN) && facts.high <= i64::from(i32::MAX)),
+            false => (by, facts.low >= 0 && facts.high <= i64::from(u32::MAX)),
         };
+        let ends = [facts.low, facts.high].map(|end| ((i128::from(end) * i128::from(factor)) >> 32) as i64);
+        let facts = if fits { Facts::range(ends[0].min(ends[1]), ends[0].max(ends[1])) } else { Facts::UNKNOWN };
         let by = self.constant(by);
         self.computed(if is_signed { "mulhi.s" } else { "mulhi.u" }, &[value, by], facts)
     }

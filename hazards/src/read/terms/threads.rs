@@ -35,7 +35,7 @@ impl Terms {
             What::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
             What::Field(value, ..) => self.varies(*value),
             What::Select(literal, a, b) => all(&[*a, *b]).max(self.literal_varies(*literal)),
-            What::Shuffle(value) => self.varies(*value).min(Varies::Warp),
+            What::Shuffle(value, _) => self.varies(*value).min(Varies::Warp),
             What::Remote(value) => value.map_or(Varies::No, |value| self.varies(value)),
             What::Computed(_, values) => all(values),
             What::Chosen(_, contents) => {
