@@ -65,6 +65,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 line,
                 threads,
                 most: code.head.most_threads,
+                is_flat: walked.terms.is_flat(),
                 unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
                 ..events::kernel(&code, &graph, &walked)
             }
