@@ -403,7 +403,7 @@ fn directions() -> Result<(), Failed> {
          ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n\
          and.b32 %x, %x, 31; mad.lo.u32 %at, %y, 32, %x; mad.wide.u32 %out, %at, 4, %out; shl.b32 %at, %at, 2;\n\
          mov.u32 %r, tile; add.u32 %at, %at, %r; cp.async.ca.shared.global [%at], [%in], 4;\n\
-         cp.async.wait_all;\nbar.warp.sync -1; xor.b32 %at, %at, 4; ld.shared.b32 %r, [%at]; st.global.b32 [%out], %r; ret;\n}}\n"
+         cp.async.wait_all;\nbar.sync 0; xor.b32 %at, %at, 4; ld.shared.b32 %r, [%at]; st.global.b32 [%out], %r; ret;\n}}\n"
     );
     let wrong = text.replace("cp.async.wait_all;", "");
     for (text, options, verdicts) in [
