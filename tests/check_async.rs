@@ -36,6 +36,7 @@ fn main() {
         Trial::test("several files, and standard input", several),
         Trial::test("LLVM IR", llvm_ir),
         Trial::test("a litmus test and an execution", explained),
+        Trial::test("threads in two directions", directions),
         Trial::test("a baseline", baseline),
         Trial::test("one kernel of several", one_kernel),
         Trial::test("lines of the source", source_lines),
@@ -391,6 +392,32 @@ fn explained() -> Result<(), Failed> {
     assert!(stderr.contains("\nPTX wrong") && stderr.contains(" have a data race. "), "{stderr}");
     let Done { stderr, .. } = check(&[&path("R1")], "")?;
     assert!(!stderr.contains("data race"), "{stderr}");
+    Ok(())
+}
+
+/// Each warp, a row of the CTA, has a row of a tile. With as many threads in one direction all have the same one.
+fn directions() -> Result<(), Failed> {
+    let text = format!(
+        "{HEAD}.entry k(.param .u64 .ptr .global .align 16 in, .param .u64 .ptr .global .align 16 out) .maxntid 128, 1, 1 {{\n\
+         .reg .b32 %x, %y, %at, %r; .reg .b64 %in, %out; .shared .align 16 .b8 tile[512];\n\
+         ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n\
+         and.b32 %x, %x, 31; mad.lo.u32 %at, %y, 32, %x; mad.wide.u32 %out, %at, 4, %out; shl.b32 %at, %at, 2;\n\
+         mov.u32 %r, tile; add.u32 %at, %at, %r; cp.async.ca.shared.global [%at], [%in], 4;\n\
+         cp.async.wait_all;\nbar.sync 0; xor.b32 %at, %at, 4; ld.shared.b32 %r, [%at]; st.global.b32 [%out], %r; ret;\n}}\n"
+    );
+    let wrong = text.replace("cp.async.wait_all;", "");
+    for (text, options, verdicts) in [
+        (&*text, &[][..], &[][..]),
+        (&*text, &["--block", "32,4"], &[]),
+        (&*text, &["--block", "128"], &["error"]),
+        (&*wrong, &[], &["possible"]),
+        (&*wrong, &["--block", "32,4"], &["error"]),
+    ] {
+        let mut found: Vec<Value> = findings(text, options)?;
+        found.retain(|finding| ["error", "possible"].iter().any(|verdict| finding["verdict"] == *verdict));
+        let own: BTreeSet<_> = found.iter().filter_map(|finding| finding["verdict"].as_str()).collect();
+        assert_eq!(own, verdicts.iter().copied().collect(), "{options:?} {found:#?}");
+    }
     Ok(())
 }
 

@@ -61,6 +61,16 @@ impl Touch {
     }
 }
 
+/// The allocations that a CTA performs together with its peer, as those of `.cta_group::2`.
+#[derive(Default)]
+pub struct Joint {
+    /// How many it has come to, and the last one of them.
+    pub begun: u32,
+    pub last: Option<(Agent, Epoch)>,
+    /// Of the one that waits for the peer: its warp, where its columns begin, and its access.
+    pub waiting: Option<(u32, usize, Record)>,
+}
+
 /// The tensor memory of a CTA.
 #[derive(Default)]
 pub struct Tensor {
@@ -70,6 +80,7 @@ pub struct Tensor {
     /// Where allocations begin, how many columns they have, and who allocated them.
     pub allocated: BTreeMap<usize, (usize, u32, u32)>,
     pub is_relinquished: bool,
+    pub joint: Joint,
 }
 
 impl Tensor {

@@ -35,6 +35,8 @@ pub struct Kernel {
     pub threads: Option<u32>,
     /// How many threads a CTA may have, where the kernel says it, or its copies have no room for more.
     pub most: Option<u32>,
+    /// Whether its threads have one direction: it says so, or looks at no other.
+    pub is_flat: bool,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,
     /// The names of the variables in global memory that a kernel of the module writes.

@@ -252,20 +252,23 @@ impl Search<'_> {
         }
     }
 
-    /// The finding that an execution shows: the one of these two lines, or what a rule says of them.
+    /// The finding that an execution shows: the one of these two lines, or what a rule says of them. One grid alone shows nothing of others.
     fn shown(&self, found: &Found) -> Option<usize> {
         let own = lines(found);
+        let position = |says: &dyn Fn(&Finding) -> bool| {
+            self.proposed.iter().position(|finding| finding.rule != Some(Rule::R14) && says(finding))
+        };
         let is_own = |pair: Pair| {
             let first = pair.first.unwrap_or(pair.line);
             (first.min(pair.line), first.max(pair.line)) == own
         };
-        let named = self.proposed.iter().position(|finding| is_own(finding.pair()));
-        let exact = named.or_else(|| self.proposed.iter().position(|finding| finding.pairs().any(is_own)));
+        let named = position(&|finding| is_own(finding.pair()));
+        let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
         let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
         let single = |finding: &Finding| is_alone && finding.line == found.site.line;
-        let exact = exact.or_else(|| self.proposed.iter().position(single));
-        exact.or_else(|| self.proposed.iter().position(|finding| is_by_rule(finding, found)))
+        let exact = exact.or_else(|| position(&single));
+        exact.or_else(|| position(&|finding| is_by_rule(finding, found)))
     }
 }
 

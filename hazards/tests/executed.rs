@@ -53,6 +53,17 @@ fn grids_that_start_early() {
     }
 }
 
+/// What one grid does alone shows nothing of what it does too early.
+#[test]
+fn a_grid_that_waits_in_time() {
+    let store = "st.shared.b32 [tile], %thread; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u64 %p1, %from, 0;";
+    let copy = "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16; cp.async.bulk.commit_group;";
+    let body = format!("{store} @%p1 griddepcontrol.wait; {copy} griddepcontrol.launch_dependents;");
+    assert_eq!(shown(&body), [(Rule::R7, Class::Warning)]);
+    let body = format!("{store} {copy} griddepcontrol.wait; cp.async.bulk.wait_group 0;");
+    assert_eq!(shown(&body), [(Rule::R14, Class::Wrong)]);
+}
+
 #[test]
 fn ctas_of_a_cluster() {
     let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";

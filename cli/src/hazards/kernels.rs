@@ -56,7 +56,7 @@ pub struct Checked {
     pub report: Report,
     /// Executions in which something goes wrong; nothing if none were looked for.
     pub witnesses: Option<Witnesses>,
-    /// Whether it is known how many threads a CTA has: an execution with another number is none of the kernel.
+    /// Whether it is known how many threads a CTA has in each direction: an execution with another number is none of the kernel.
     pub has_block: bool,
     /// For each finding a litmus test with an execution, where these are asked for and there are any.
     pub explained: Vec<Option<String>>,
@@ -193,15 +193,10 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
     let witnesses = witnesses(&args.kernels, module, kernel, &report);
     let function = module.functions().find(|function| function.name == kernel.name);
-    let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
-    let in_ptx = head.required_threads.is_some() || head.most_threads.is_some();
-    Checked {
-        name: kernel.name.clone(),
-        report,
-        witnesses,
-        has_block: in_ptx || args.kernels.block.is_some(),
-        explained,
-    }
+    let most = function.and_then(|function| Head::read(&function.head).most_threads);
+    // `.maxntid` says how many threads there are at most, and not in which directions.
+    let has_block = kernel.threads.is_some() || most.is_some() && kernel.is_flat;
+    Checked { name: kernel.name.clone(), report, witnesses, has_block, explained }
 }
 
 /// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.

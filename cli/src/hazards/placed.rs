@@ -114,7 +114,7 @@ impl Executed {
                 let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
                 let mut notes = vec![format!("an execution{twice}: {sites}")];
                 if matches!(self, Self::Assumed(_)) {
-                    notes.push("the kernel does not say how many threads a CTA has: with --block it is settled".into());
+                    notes.push("the kernel does not say how many threads a CTA has in each direction: with --block it is settled".into());
                 }
                 notes
             }

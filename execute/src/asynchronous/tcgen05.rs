@@ -104,16 +104,54 @@ impl Machine<'_> {
         if cta.asynchronous.tensor.is_relinquished {
             self.misused(cta, at, "tensor memory is allocated behind `tcgen05.relinquish_alloc_permit`".into());
         }
-        let Some(start) = cta.asynchronous.tensor.free(columns) else { return false };
-        cta.asynchronous.tensor.allocated.insert(start, (columns, at.thread, at.pc));
-        let slice = Slice { address: start as u32, lanes: 128, columns };
-        let (access, clock) = self.claim(cta, warp, group, at, slice);
+        let Some((start, access)) = self.claimed(cta, warp, group, at, of, columns) else { return false };
+        let clock = self.joined(cta, warp, group.lanes);
         let space = of.form.spaces().next().unwrap_or(Space::Generic);
         let to = self.place(cta, warp, at, of, Role::Destination, space);
         if self.touch_of(cta, at.thread, to, 4, access, &clock) {
             self.write(cta, to, &(start as u32).to_le_bytes());
         }
         true
+    }
+
+    /// Where the columns begin that a warp allocates, and its access; nothing as long as there are none. An allocation of both CTAs of a
+    /// pair is one that they perform together, so it waits for the peer, if that is there.
+    fn claimed(
+        &mut self,
+        cta: &mut Cta,
+        warp: &Warp,
+        group: &Group,
+        at: Lane,
+        of: &Operation,
+        columns: usize,
+    ) -> Option<(usize, Record)> {
+        let own = warp.first / 32;
+        let (start, access) = match cta.asynchronous.tensor.joint.waiting {
+            Some((warp, start, access)) if warp == own => (start, access),
+            Some(_) => return None,
+            None => {
+                let start = cta.asynchronous.tensor.free(columns)?;
+                cta.asynchronous.tensor.allocated.insert(start, (columns, at.thread, at.pc));
+                let slice = Slice { address: start as u32, lanes: 128, columns };
+                (start, self.claim(cta, warp, group, at, slice).0)
+            }
+        };
+        let peer = self.rank(cta, Some(cta.rank ^ 1)).filter(|_| of.form.cta_group() == Some(2));
+        let Some(peer) = peer else { return Some((start, access)) };
+        let joint = &mut cta.asynchronous.tensor.joint;
+        if joint.waiting.replace((own, start, access)).is_none() {
+            joint.begun += 1;
+            joint.last = Some((access.agent, access.epoch));
+            self.in_flight.wake(peer, Wait::Completion);
+        }
+        if let Some(other) = self.ctas.get(peer as usize).and_then(Option::as_deref) {
+            let other = &other.asynchronous.tensor.joint;
+            let (agent, epoch) = other.last.filter(|_| other.begun >= joint.begun)?;
+            // Who knows of the allocation knows that the peer has made it.
+            Self::threads(warp, group.lanes).for_each(|(_, thread)| cta.order[thread as usize].clock.see(agent, epoch));
+        }
+        cta.asynchronous.tensor.joint.waiting = None;
+        Some((start, access))
     }
 
     fn deallocate(&mut self, cta: &mut Cta, warp: &Warp, group: &Group, at: Lane, of: &Operation) {

@@ -177,13 +177,15 @@ impl<'m> Search<'m> {
                 let key = |tried: &Tried| (score(tried).0, score(tried).1);
                 key(&tried) > key(best)
             };
-            // What the kernel is compiled for is right if it runs.
-            let is_declared = self.head.most_threads == Some(block.iter().product());
-            let is_right = is_declared && !matches!(tried.end, End::Stopped(_));
             if best.as_ref().is_none_or(farther) {
                 best = Some(tried);
             }
-            if is_right || self.is_over() {
+            // What the kernel is compiled for is right if it runs, in one direction or in two.
+            let runs = |best: &Tried| {
+                let is_declared = self.head.most_threads == Some(best.launch.block.iter().product());
+                is_declared && !matches!(best.end, End::Stopped(_))
+            };
+            if best.as_ref().is_some_and(runs) && block[1] == 1 || self.is_over() {
                 break;
             }
         }
@@ -210,9 +212,13 @@ impl<'m> Search<'m> {
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
         let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
-        // What a kernel is compiled for at most is what it is launched with most often.
-        let declared = self.head.most_threads.map(|most| [most, 1, 1]);
-        declared.into_iter().chain(all).collect()
+        // What a kernel is compiled for at most is what it is launched with most often. `.maxntid` says no more than how many these are
+        // in all, and a second direction counts warps most often.
+        let declared = self.head.most_threads.into_iter().flat_map(|most| {
+            let plane = self.is_plane && most > 32 && most.is_multiple_of(32);
+            plane.then_some([32, most / 32, 1]).into_iter().chain([[most, 1, 1]])
+        });
+        declared.chain(all).collect()
     }
 
     /// One launch on fresh memory.

@@ -1,6 +1,6 @@
 //! What asynchronous operations and matrix instructions compute, next to plain loops.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use half::f16;
 use ptx_execute::{Argument, Launch, Options, TensorMap, matrix::map::TensorElement};
@@ -241,11 +241,26 @@ mov.b32 %r8, 0x10100010;
             map.sizes[1] = rows;
         }
     }
-    let found = words(&text, &launch(128, 2, maps), &[&bytes(&a), &bytes(&b)]);
+    let found = words(&text, &launch(128, 2, maps.clone()), &[&bytes(&a), &bytes(&b)]);
     let expected = product(&a, &b, [256, 64, 64]);
     for (index, word) in found[..256 * 64].iter().enumerate() {
         assert_eq!(f32::from_bits(*word), expected[index], "row {}, column {}", index / 64, index % 64);
     }
+    // The pair allocates together, so each CTA knows of both allocations when it knows of its own.
+    let allocate = "@%q tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r6], 64;\n";
+    let (load, lead) = ("ld.shared.b32 %r7, [columns];\n", "setp.eq.u32 %q, %r20, 0;\nand.pred %q, %q, %p;\n");
+    let behind = format!("setp.lt.u32 %q, %r0, 32;\n{allocate}bar.sync 0;\n{load}{lead}@!%q bra multiplied;\n");
+    let late = text.replace(allocate, "").replace(load, "").replacen("@!%q bra multiplied;\n", &behind, 1);
+    let verdicts = |text: &str| -> BTreeSet<&str> {
+        let of = |seed| {
+            let options = Options::default().of_seed(seed);
+            super::verdict(&outcome(text, &launch(128, 2, maps.clone()), &[&bytes(&a), &bytes(&b)], options).1)
+        };
+        (0..6).map(of).collect()
+    };
+    assert_eq!(verdicts(&late), ["redundant"].into());
+    let apart = late.replace("alloc.cta_group::2", "alloc.cta_group::1");
+    assert!(verdicts(&apart).contains("race"), "each CTA allocates for itself");
 }
 
 #[test]
