@@ -1,7 +1,7 @@
 //! The steps of the pass over LLVM IR in a row.
 
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Embed, Errors, Input, Options, Remark,
+    self as llvm, Diagnostic, Errors, Input, Options, Remark,
     inkwell::{OptimizationLevel, context::Context},
 };
 
@@ -54,7 +54,6 @@ pub fn lower_llvm_ir(input: &Input, options: &Options) -> Result<LoweredIr, Erro
 }
 
 fn run(input: &Input, options: &Options) -> Result<LoweredIr, Errors> {
-    let options = &Options { embed: options.embed.or(Some(Embed::Native)), ..options.clone() };
     let context = Context::create();
     let module = llvm::read(&context, input)?;
     let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;

@@ -64,7 +64,7 @@ fn ptx(cells: &[Cell], options: &Options) -> Result<(String, usize), String> {
 
 /// What may stay is what a table says.
 fn by(table: &'static Backend, target: &Target) -> Options {
-    let of_table = Options { embed: Some(Embed::Native), backend: Some(table), ..Options::new(*target) };
+    let of_table = Options { embed: Embed::Native, backend: Some(table), ..Options::new(*target) };
     Options { verify_native: true, remarks: true, ..of_table }
 }
 
@@ -93,7 +93,7 @@ fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
         return Err(format!("{} are something else: {:?}", other.len(), &other[..other.len().min(9)]).into());
     }
     assert!(stayed * 3 > cells.len(), "{stayed} of {}", cells.len());
-    let (text, stayed) = ptx(&cells, &Options { embed: Some(Embed::Assembly), ..by(table, target) })?;
+    let (text, stayed) = ptx(&cells, &Options { embed: Embed::Assembly, ..by(table, target) })?;
     assert_eq!((others(&cells, target, &text), stayed), (Vec::new(), 0));
     Ok(())
 }

@@ -134,8 +134,8 @@ pub struct LowerArgs {
     /// a warning)
     #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
     pub asynchronous: Option<AsyncMode>,
-    /// What operations become [default: that of the module, or else native for PTX and assembly for IR]: native leaves LLVM's own
-    /// instruction where this version of LLVM prints just what is chosen, assembly none
+    /// What operations become [default: that of the module, or else assembly]: native leaves LLVM's own instruction where this version
+    /// of LLVM prints just what is chosen, assembly none. Native is for PTX: another LLVM may print something else
     #[arg(long, value_name = "HOW", value_parser = settings::embed)]
     pub embed: Option<Embed>,
     /// Whether what stays LLVM's own is compared with what LLVM prints [default: that of the module, or else off]
@@ -148,6 +148,9 @@ pub struct LowerArgs {
     /// Generate code at this level, as `llc -O` does, whatever pipeline runs first
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub codegen_level: Option<u8>,
+    /// How many inputs are lowered at once; what is written is the same for any number [default: the processors]
+    #[arg(short, long, value_name = "N", value_parser = positive)]
+    pub jobs: Option<usize>,
     /// Write a remark for each lowered operation, in LLVM's YAML format
     #[arg(long, value_name = "FILE", value_parser = file)]
     pub remarks: Option<PathBuf>,

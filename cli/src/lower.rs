@@ -1,14 +1,15 @@
 //! `ptx-atomics lower`.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    thread,
 };
 
 use ptx_atomics::{
-    isolated::{self, Job, Language, Lowered},
+    isolated::{self, Job, Language, Lowered, Started},
     llvm::{Diagnostic, Errors, Input},
 };
 
@@ -45,8 +46,13 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     let into_folder = matches!(output, Output::Folder(_));
     let mut all_done = true;
     let mut done = Vec::new();
-    for path in &args.paths {
-        match lower(args, path, into_folder) {
+    let at_once = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    let mut paths = args.paths.iter();
+    let mut begun = VecDeque::new();
+    loop {
+        begun.extend(paths.by_ref().take(at_once - begun.len()).map(|path| (path, begin(args, path))));
+        let Some((path, begun)) = begun.pop_front() else { break };
+        match begun.and_then(|(job, started)| end(args, path, into_folder, job, started)) {
             Ok(one) => done.push(one),
             Err((errors, input)) => {
                 render::errors(&errors, input.as_ref(), lost(args, path));
@@ -77,8 +83,11 @@ fn failed(errors: &[Diagnostic], status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Lowers one input. Its errors come with the input, where it could be read.
-fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Errors, Option<Input>)> {
+/// Errors, with the input, where it could be read.
+type Failed = (Errors, Option<Input>);
+
+/// Begins to lower one input.
+fn begin(args: &LowerArgs, path: &Path) -> Result<(Job, Started), Failed> {
     let (mut input, language) = ir(args, path).map_err(|errors| (errors, None))?;
     input.keep_lines = args.verbose || args.remarks.is_some();
     let mut job = Job::new(input);
@@ -88,7 +97,16 @@ fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Erro
     job.options = args.options();
     job.level = args.level;
     job.codegen_level = args.codegen_level;
-    let lowered = isolated::lower(&job, |text| render::say(&format!("warning: {text}"))).and_then(|lowered| {
+    match isolated::start(&job) {
+        Ok(started) => Ok((job, started)),
+        Err(errors) => Err((errors, Some(job.input))),
+    }
+}
+
+/// Waits for an input to be lowered.
+fn end(args: &LowerArgs, path: &Path, into_folder: bool, job: Job, started: Started) -> Result<Done, Failed> {
+    let mut warn = |text: &str| render::say(&format!("warning: {text}"));
+    let lowered = started.wait(&job, &mut warn).and_then(|lowered| {
         if !into_folder && lowered.len() > 1 {
             let names: Vec<_> = lowered.iter().filter_map(|lowered| lowered.name.as_deref()).collect();
             let message = format!("the input has several modules, and there is one output: {}", names.join(", "));

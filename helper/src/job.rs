@@ -2,7 +2,7 @@
 
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Diagnostic, Embed, Errors, Input, Outcome, Remark, Settings, remarks};
+use ptx_atomics_pass::{Diagnostic, Errors, Input, Outcome, Remark, Settings, remarks};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 
@@ -180,8 +180,6 @@ impl Job {
         of_module.override_with(&self.options, "the options")?;
         let optimized = self.level.is_some_and(|level| level > 0);
         of_module.optimize = of_module.optimize.or(optimized.then(Rewrites::on));
-        // Whoever gets IR compiles it by an LLVM of their own.
-        of_module.embed = of_module.embed.or((self.emit == Emit::Ptx).then_some(Embed::Native));
         Ok(of_module)
     }
 }

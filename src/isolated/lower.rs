@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     backend,
     obituary::obituary,
-    process::{self, Quiet, Stage},
+    process::{self, Child, Quiet, Stage},
     unoptimized::Unoptimized,
     work::{self, work},
 };
@@ -24,17 +24,38 @@ pub fn lower(job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Erro
 }
 
 fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
-    match process::run(Quiet::No, warn, || Answer::of(work(job, None))).map_err(no_process)? {
-        Ok((answer, bytes)) => answer.with(bytes),
-        // What only a check cannot compile is no error.
-        Err(death) if death.stage == Some(Stage::Check) => {
-            let mut lowered = forked(&job.unchecked(), warn)?;
-            let reason = obituary(death, None).message;
-            let warning = Diagnostic::new(format!("asynchronous operations are not checked: {reason}"));
-            lowered.iter_mut().take(1).for_each(|lowered| lowered.warnings.push(warning.clone()));
-            Ok(lowered)
+    start(job)?.wait(job, warn)
+}
+
+/// A job that is being done in a fork of this process.
+pub struct Started(Child<Answer>);
+
+/// Starts a job as [`lower`] does it, so that several may be done at once.
+///
+/// # Errors
+/// If this process has several threads, or the system starts no other.
+pub fn start(job: &Job) -> Result<Started, Errors> {
+    Ok(Started(Child::start(Quiet::No, || Answer::of(work(job, None))).map_err(no_process)?))
+}
+
+impl Started {
+    /// What became of the job. LLVM's warnings go to `warn`.
+    ///
+    /// # Errors
+    /// As of [`lower`].
+    pub fn wait(self, job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+        match self.0.wait(warn).map_err(no_process)? {
+            Ok((answer, bytes)) => answer.with(bytes),
+            // What only a check cannot compile is no error.
+            Err(death) if death.stage == Some(Stage::Check) => {
+                let mut lowered = forked(&job.unchecked(), warn)?;
+                let reason = obituary(death, None).message;
+                let warning = Diagnostic::new(format!("asynchronous operations are not checked: {reason}"));
+                lowered.iter_mut().take(1).for_each(|lowered| lowered.warnings.push(warning.clone()));
+                Ok(lowered)
+            }
+            Err(death) => Err(backend::explain(job, death).into()),
         }
-        Err(death) => Err(backend::explain(job, death).into()),
     }
 }
 

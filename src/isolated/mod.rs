@@ -38,7 +38,7 @@ mod work;
 #[cfg(feature = "mlir")]
 pub use self::mlir::{Device, named, translated};
 pub use self::{
-    lower::{lower, run, serve, unoptimized},
+    lower::{Started, lower, run, serve, start, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
     unoptimized::{Site, Unoptimized},
     work::context,

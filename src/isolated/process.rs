@@ -6,6 +6,7 @@
 use std::{
     fs,
     io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write, pipe},
+    marker::PhantomData,
     os::fd::AsRawFd,
     sync::OnceLock,
 };
@@ -132,59 +133,81 @@ pub fn run<T: Serialize + DeserializeOwned>(
     warn: &mut dyn FnMut(&str),
     work: impl FnOnce() -> Returned<T>,
 ) -> io::Result<Result<Returned<T>, Death>> {
-    if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
-        let message = "this process has several threads, and a fork would have one; use a Helper";
-        return Err(io::Error::other(message));
-    }
-    let (events, writer) = pipe()?;
-    let parent = std::process::id();
-    // SAFETY: the process has one thread, so that the child may do whatever the parent could.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            drop(events);
-            let _ = PARENT.set(writer);
-            if quiet == Quiet::Yes
-                && let Ok(null) = fs::File::create("/dev/null")
-            {
-                // SAFETY: both are open descriptors.
-                unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
-            }
-            prepare(parent);
-            let (value, bytes) = work();
-            let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
-            let value = serde_json::to_value(value).expect("what is returned has text as its keys");
-            tell(&Event::Returned(value, lengths), &bytes);
-            std::process::exit(0)
+    Child::start(quiet, work)?.wait(warn)
+}
+
+/// A child process at work. What it tells is kept in a pipe; when that is full, it waits for its parent.
+pub struct Child<T> {
+    process: libc::pid_t,
+    events: PipeReader,
+    returns: PhantomData<T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Child<T> {
+    /// Starts one. With `quiet`, it prints nothing.
+    ///
+    /// # Errors
+    /// If this process has several threads, or the system starts no other.
+    pub fn start(quiet: Quiet, work: impl FnOnce() -> Returned<T>) -> io::Result<Self> {
+        if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+            let message = "this process has several threads, and a fork would have one; use a Helper";
+            return Err(io::Error::other(message));
         }
-        child => {
-            drop(writer);
-            let mut told = Told::default();
-            told.listen(events, warn);
-            let Told { returned, mut death, memory } = told;
-            let mut status = 0;
-            // SAFETY: `child` is our child, and nobody else waits for it.
-            while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
+        let (events, writer) = pipe()?;
+        let parent = std::process::id();
+        // SAFETY: the process has one thread, so that the child may do whatever the parent could.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop(events);
+                let _ = PARENT.set(writer);
+                if quiet == Quiet::Yes
+                    && let Ok(null) = fs::File::create("/dev/null")
+                {
+                    // SAFETY: both are open descriptors.
+                    unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
                 }
+                prepare(parent);
+                let (value, bytes) = work();
+                let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
+                let value = serde_json::to_value(value).expect("what is returned has text as its keys");
+                tell(&Event::Returned(value, lengths), &bytes);
+                std::process::exit(0)
             }
-            if libc::WIFEXITED(status)
-                && libc::WEXITSTATUS(status) == 0
-                && let Some(returned) = returned
-            {
-                return Ok(Ok(returned));
-            }
-            if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
-                death.cause = Cause::Signal(libc::WTERMSIG(status));
-            }
-            // What dies for want of memory says so last, in many words.
-            if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
-                death.cause = Cause::Memory;
-            }
-            Ok(Err(death))
+            process => Ok(Self { process, events, returns: PhantomData }),
         }
+    }
+
+    /// What it returns, or how it died.
+    ///
+    /// # Errors
+    /// If the system knows no such child.
+    pub fn wait(self, warn: &mut dyn FnMut(&str)) -> io::Result<Result<Returned<T>, Death>> {
+        let mut told = Told::default();
+        told.listen(self.events, warn);
+        let Told { returned, mut death, memory } = told;
+        let mut status = 0;
+        // SAFETY: it is our child, and nobody else waits for it.
+        while unsafe { libc::waitpid(self.process, &mut status, 0) } == -1 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        if libc::WIFEXITED(status)
+            && libc::WEXITSTATUS(status) == 0
+            && let Some(returned) = returned
+        {
+            return Ok(Ok(returned));
+        }
+        if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
+            death.cause = Cause::Signal(libc::WTERMSIG(status));
+        }
+        // What dies for want of memory says so last, in many words.
+        if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
+            death.cause = Cause::Memory;
+        }
+        Ok(Err(death))
     }
 }
 

@@ -179,6 +179,20 @@ fn several_inputs() -> Result<(), Failed> {
     assert_eq!(names(&folder("mixed"))?, ["fences.ptx", "locks.ptx"]);
     let one = fs::read(folder("mixed").join("fences.ptx"))?;
     assert_eq!(one, lowered("tests/inputs/fences.ll")?.into_bytes(), "it is what it becomes alone");
+    // However many are done at once, the same is written and said.
+    let inputs = "tests/bad/too_wide.ll tests/inputs/fences.ll tests/bad/two_gpus.ll tests/inputs/scoped.ll none.ll";
+    let with = |jobs: &str| -> Result<_, Failed> {
+        let at = folder(&format!("jobs{jobs}"));
+        let output = lower(&format!("{inputs} -v --mcpu sm_90 -j {jobs} -o {}/", at.display()));
+        let files = names(&at)?.into_iter().map(|name| Ok((fs::read(at.join(&name))?, name)));
+        Ok((output.status.code(), output.stderr, files.collect::<io::Result<Vec<_>>>()?))
+    };
+    let (status, said, files) = with("1")?;
+    assert_eq!((status, files.len()), (Some(1), 2));
+    for jobs in ["2", "9"] {
+        assert!((status, said.clone(), files.clone()) == with(jobs)?, "-j {jobs}");
+    }
+    check("tests/inputs/fences.ll -j 0", 2, &["0"])?;
     // Two files of one name.
     fs::create_dir(folder("other"))?;
     fs::copy(root().join("tests/inputs/fences.ll"), folder("other").join("fences.ll"))?;

@@ -59,9 +59,7 @@ fn check(host: Host, level: &str, example: &Example) -> Result<(), Failed> {
     std::fs::write(before.path(), &compiled.before)?;
     // llc runs no optimizer, and so the plugin optimizes nothing there.
     let optimize = if level == "0" || host == Host::Llc { "off" } else { "on" };
-    // What llc has in hand is what it prints; nobody knows what becomes of the modules of others.
-    let embed = if host == Host::Llc { "native" } else { "assembly" };
-    let options = ["lower", "--emit", "llvm-ir", "--mcpu", GPU, "--optimize-atomics", optimize, "--embed", embed];
+    let options = ["lower", "--emit", "llvm-ir", "--mcpu", GPU, "--optimize-atomics", optimize];
     let lowered = success(ptx_atomics().args(options).arg(before.path()))?;
     let ours = llc(&lowered, level, host.code_generation())?;
     if instructions(&ours, level) != instructions(&compiled.ptx, level) {

@@ -22,7 +22,7 @@ pub enum AsyncMode {
 }
 
 /// What an operation is in the module that is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Embed {
     /// LLVM's own instruction, where this LLVM prints just what is chosen ([`Backend`](crate::backend::Backend)), or else assembly. For a
@@ -30,6 +30,7 @@ pub enum Embed {
     /// prints something else.
     Native,
     /// Inline assembly.
+    #[default]
     Assembly,
 }
 
@@ -51,8 +52,8 @@ pub struct Options {
     pub optimize: Rewrites,
     /// What is done about asynchronous operations.
     pub asynchronous: AsyncMode,
-    /// What operations become. Where nothing is set, it is native in what makes PTX, and assembly in what leaves the module to others.
-    pub embed: Option<Embed>,
+    /// What operations become.
+    pub embed: Embed,
     /// Whether what stays LLVM's own is kept in mind, to be compared with what LLVM prints.
     pub verify_native: bool,
     /// Whether the pass says what became of each operation.
@@ -76,7 +77,7 @@ impl Options {
             cuda_atomics: true,
             optimize: Rewrites::NONE,
             asynchronous: AsyncMode::default(),
-            embed: None,
+            embed: Embed::default(),
             verify_native: cfg!(debug_assertions),
             remarks: false,
             backend: None,

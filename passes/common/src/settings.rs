@@ -203,7 +203,7 @@ impl Settings {
             cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
             optimize: self.optimize.unwrap_or(defaults.optimize),
             asynchronous: self.asynchronous.unwrap_or(defaults.asynchronous),
-            embed: self.embed.or(defaults.embed),
+            embed: self.embed.unwrap_or(defaults.embed),
             verify_native: self.verify_native.unwrap_or(defaults.verify_native),
             ..defaults
         }

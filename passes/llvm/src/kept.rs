@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use inkwell::values::AsValueRef;
-use ptx_atomics_judge::{BasicBlock, Judgement, judge_function};
+use itertools::Itertools;
+use ptx_atomics_judge::{BasicBlock, judge_function};
 use ptx_atomics_lowering::{
     AtomicOp,
     ptx::{Code, Function, Instruction, Module},
 };
-use ptx_atomics_pass::{Diagnostic, Errors, backend::Plain};
+use ptx_atomics_pass::{Diagnostic, Errors};
 
 use crate::{
     instruction::{Instruction as Atomic, control_flow},
@@ -25,8 +26,8 @@ pub struct Kept(Vec<KeptFunction>);
 struct KeptFunction {
     name: String,
     blocks: Vec<BasicBlock>,
-    /// Of each operation how it is described and what it is to be printed as, if it stays.
-    printed: Vec<Option<(String, Plain)>>,
+    /// Of each operation that stays, how it is described, and what orders or accesses memory in its sequence, without operands.
+    chosen: Vec<Option<(String, Vec<String>)>>,
 }
 
 impl Kept {
@@ -44,15 +45,15 @@ impl Kept {
                     next,
                 }
             });
-            let printed = |planned: &Planned<'_>| {
+            let chosen = |planned: &Planned<'_>| {
                 planned.native?;
-                let plain = Plain::of(&planned.replacement.lowering.sequence, &planned.replacement.op)?;
-                Some((planned.operation(), plain))
+                let instructions = planned.replacement.lowering.sequence.instructions();
+                Some((planned.operation(), instructions.filter_map(of_memory).collect()))
             };
             kept.push(KeptFunction {
                 name: name(&all[0].function),
                 blocks: blocks.collect(),
-                printed: all.iter().map(printed).collect(),
+                chosen: all.iter().map(chosen).collect(),
             });
         }
         Self(kept)
@@ -86,13 +87,22 @@ impl Kept {
 }
 
 impl KeptFunction {
+    /// The judge says which instruction stands for which operation. Where a function has assembly of its own it may err, so that an error needs
+    /// a second witness: fewer instructions in the whole function than are to be printed.
     fn verify(&self, function: &Function) -> Vec<Diagnostic> {
         let Ok(judged) = judge_function(&self.blocks, function) else { return Vec::new() };
-        let operations = self.blocks.iter().flat_map(|block| &block.operations);
+        let there = function.body.iter().flatten().filter_map(|line| Some((line.number, code(&line.code)?)));
+        let there: Vec<_> = there.collect();
+        let found = there.iter().map(|(_, mnemonic)| mnemonic).counts();
+        let chosen = self.chosen.iter().flatten().flat_map(|(_, chosen)| chosen).counts();
+        let lacks = |mnemonic: &String| found.get(mnemonic) < chosen.get(mnemonic);
         let mut errors = Vec::new();
-        for ((op, judgement), printed) in operations.zip(&judged.operations).zip(&self.printed) {
-            let Some((operation, plain)) = printed else { continue };
-            if let Some(reason) = differs(op, judgement, plain, function) {
+        for (judgement, chosen) in judged.operations.iter().zip(&self.chosen) {
+            let Some((operation, chosen)) = chosen else { continue };
+            let own = || there.iter().filter(|(line, _)| judgement.lines.contains(line)).map(|(_, mnemonic)| mnemonic);
+            let is_kept = judgement.violations.is_empty() && own().all(|mnemonic| chosen.contains(mnemonic));
+            if !is_kept && chosen.iter().any(lacks) {
+                let reason = format!("'{}' is to be '{}'", own().join("; "), chosen.join("; "));
                 errors.push(wrong(&self.name, Some(operation), &reason));
             }
         }
@@ -100,29 +110,18 @@ impl KeptFunction {
     }
 }
 
-/// In what the PTX of an operation differs from a sequence. Which fence stands for which operation is the judge's to say.
-fn differs(op: &AtomicOp, judgement: &Judgement, plain: &Plain, function: &Function) -> Option<String> {
-    if let Some(violation) = judgement.violations.first() {
-        return Some(violation.to_string());
+/// An instruction that orders or accesses memory, without its operands.
+fn of_memory(instruction: &Instruction) -> Option<String> {
+    use Instruction::{Atom, Fence, Ld, Membar, Red, St};
+    let is_own = matches!(instruction, Fence(_) | Membar(_) | Ld(_) | St(_) | Atom(_) | Red(_));
+    is_own.then(|| instruction.to_string().split([' ', ';']).next().unwrap_or_default().to_owned())
+}
+
+fn code(code: &Code) -> Option<String> {
+    match code {
+        Code::Instruction { guard: None, instruction } => of_memory(instruction),
+        _ => None,
     }
-    let is_own = |number: &u32| judgement.lines.contains(number);
-    let found =
-        function.body.iter().flatten().filter(|line| is_own(&line.number)).filter_map(|line| match &line.code {
-            Code::Instruction { guard: None, instruction } => Some(instruction),
-            _ => None,
-        });
-    let is_fence = plain.access.is_none();
-    let mut instructions = found.filter(|found| matches!(found, Instruction::Fence(_)) == is_fence);
-    // Control does not reach it.
-    let first = instructions.next()?;
-    let word = |plain: &Plain| {
-        let words = plain.order.split(' ');
-        let own = words.clone().find(|word| word.starts_with('*')).unwrap_or(&plain.order).to_owned();
-        (own, plain.access.clone())
-    };
-    let printed = Plain::of_instructions([Some(first)], op);
-    let same = instructions.next().is_none() && printed.as_ref().map(word) == Some(word(plain));
-    (!same).then(|| format!("it is '{first}'"))
 }
 
 /// An error of our table.

@@ -369,7 +369,7 @@ impl<'a> Recognizer<'a> {
     fn backend(&self) -> Option<&Backend> {
         let of_version = || Backend::of(version::exact()).map(Cow::Owned);
         let known = || self.options.backend.map_or_else(of_version, |backend| Some(Cow::Borrowed(backend)));
-        let may_stay = self.options.embed == Some(Embed::Native) && self.lines == Lines::ByNumber;
+        let may_stay = self.options.embed == Embed::Native && self.lines == Lines::ByNumber;
         self.backend.get_or_init(|| may_stay.then(known).flatten()).as_deref()
     }
 

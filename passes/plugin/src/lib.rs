@@ -27,7 +27,7 @@ use ptx_atomics_llvm::{
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_optimize::Rewrites;
 use ptx_atomics_pass::{
-    AsyncMode, Diagnostic, Embed, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
+    AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
 };
 use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
@@ -116,8 +116,6 @@ unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, f
         let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
         let mut settings = settings(module, &parameters.unwrap_or_default())?;
         settings.optimize = settings.optimize.or(optimize.then(Rewrites::on));
-        // Elsewhere nobody knows whether this LLVM, or another one, generates the code.
-        settings.embed = settings.embed.or(machine.is_some().then_some(Embed::Native));
         let target = target(&settings, module, machine)?;
         // SAFETY: the module is live.
         let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use ptx_atomics_lowering::{AtomicOp, Operation, PtxVersion, RmwOp, SyncScope, Target, Type};
+use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, PtxVersion, RmwOp, SyncScope, Target, Type};
 
 /// What an operation asks for, in the words of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,9 @@ impl Asked {
             Operation::Rmw(op, _) => op.into(),
         };
         let access = op.operation.access();
-        if access.is_some_and(|access| access.may_be_local || access.may_skip_write) {
+        // LLVM may leave an unordered access out.
+        let is_unordered = op.ordering == Ordering::Unordered;
+        if is_unordered || access.is_some_and(|access| access.may_be_local || access.may_skip_write) {
             return None;
         }
         let volatile = if access.is_some_and(|access| access.volatile) { "-volatile" } else { "" };
