@@ -12,6 +12,8 @@ mod require;
 use hosts::{GPU, Host, PTX, hosts, instructions, llc};
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::llvm::inkwell::support::get_llvm_version;
+use ptx_atomics_pass::backend::Backend;
 use testing::{
     ASSEMBLERS,
     examples::{self, Example, examples, scoped},
@@ -99,7 +101,9 @@ fn everything_else() -> Vec<Trial> {
     // docs/plugin.md shows what LLVM 22 loses.
     let other = (llvm_version() != 22).then_some("the compilers on LLVM 22");
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
-    let tests: [Test; 11] = [
+    let (major, minor, patch) = get_llvm_version();
+    let table = Backend::of([major, minor, patch]).is_none().then_some("a table of what this LLVM prints");
+    let tests: [Test; 12] = [
         ("pipelines", opt, loading::pipelines),
         ("no data moves across a call that orders", opt, loading::calls_order),
         ("link-time optimization", opt.or(assembler), loading::link_time),
@@ -108,6 +112,7 @@ fn everything_else() -> Vec<Trial> {
         ("another version of LLVM", None, loading::another_version),
         ("the contents of the file", None, loading::contents),
         ("options, and which of two wins", opt, messages::options),
+        ("what stays LLVM's own", opt.or(Host::Llc.missing()).or(table), messages::native),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
         ("the table of flags", other.or(opt).or(clang).or(examples::rustc_missing("")), flags::check),

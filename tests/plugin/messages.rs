@@ -298,3 +298,36 @@ pub fn not_selectable(host: Host) -> Result<(), Failed> {
     llc.args([&load, "-mcpu=sm_100a", "-mattr=+ptx86", "-o", "-"]);
     expect(on(llc, "module.ll", &none.replace(attributes, "nounwind"))?, 0, &["tcgen05.wait::ld.sync.aligned;"])
 }
+
+/// What LLVM prints as chosen stays where somebody says so, in the host that prints it and in one that does not; each operation has one
+/// remark.
+pub fn native() -> Result<(), Failed> {
+    let ir = r#"target triple = "nvptx64-nvidia-cuda"
+define i32 @f(ptr addrspace(1) %p) {
+  fence syncscope("device") acq_rel
+  %v = load atomic i32, ptr addrspace(1) %p acquire, align 4
+  ret i32 %v
+}
+"#;
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    let with = |program: &str, arguments: &[&str], environment: &str| {
+        let mut command = Command::new(tool(program));
+        command.args([&load, "-pass-remarks=ptx-atomics", "-o", "-"]).args(arguments);
+        command.env("PTX_ATOMICS", environment);
+        on(command, "module.ll", ir)
+    };
+    let stays = ["fence.acq_rel.gpu;", "ld.acquire.sys.global.b32"];
+    let remarks = |said: &str, words: &str| said.matches(words).count();
+    for (program, arguments) in
+        [("llc", &["-mcpu=sm_90", "-mattr=+ptx86"][..]), ("opt", &["-passes=default<O2>", "-S"])]
+    {
+        let (status, said) = with(program, arguments, "embed=native,mcpu=sm_90,mattr=+ptx86")?;
+        assert_eq!((status, remarks(&said, "stays as it is"), remarks(&said, " became ")), (Some(0), 2, 0), "{said}");
+        assert!(!said.contains("asm sideeffect") && !said.contains("begin inline asm"), "{said}");
+        let printed = if program == "llc" { stays } else { ["fence syncscope(\"device\") acq_rel", "load atomic i32"] };
+        expect((status, said), 0, &printed)?;
+        let (_, said) = with(program, arguments, "mcpu=sm_90,mattr=+ptx86")?;
+        assert_eq!((remarks(&said, "stays as it is"), remarks(&said, " became ")), (0, 2), "{said}");
+    }
+    Ok(())
+}
