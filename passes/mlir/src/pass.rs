@@ -170,7 +170,9 @@ mod tests {
     #[test]
     fn options_of_llvm_ir_are_none_of_the_pass() {
         for setting in SETTINGS.iter().filter(|setting| !setting.in_mlir) {
-            let errors = super::validate(&format!("{}=on", setting.name)).expect_err(setting.name);
+            // The first value that it takes.
+            let value = setting.help.split([',', ':']).next().unwrap_or_default();
+            let errors = super::validate(&format!("{}={value}", setting.name)).expect_err(setting.name);
             assert!(errors.to_string().contains("is for LLVM IR"), "{errors}");
         }
         assert_eq!(super::validate("chip=sm_90,remarks=a"), Ok(()));
