@@ -87,11 +87,17 @@ pub fn pass(options: &str) -> Result<Pass, Errors> {
 pub fn validate(options: &str) -> Result<(), Errors> {
     let mut settings = Settings::default();
     settings.override_with(options, PLACE)?;
-    if settings.cuda_atomics.is_some() {
-        let message = format!("in {PLACE}: cuda-atomics is for LLVM IR");
-        return Err(Diagnostic::new(message).help("give it to the pass over the LLVM IR that clang writes").into());
-    }
-    Ok(())
+    let of_llvm_ir = [
+        ("cuda-atomics", settings.cuda_atomics.is_some()),
+        ("embed", settings.embed.is_some()),
+        ("verify-native", settings.verify_native.is_some()),
+    ];
+    let wrong = |(name, _): (&str, bool)| {
+        let message = format!("in {PLACE}: {name} is for LLVM IR");
+        Diagnostic::new(message).help("give it to the pass over LLVM IR")
+    };
+    let errors: Errors = of_llvm_ir.into_iter().filter(|(_, is_set)| *is_set).map(wrong).collect();
+    errors.or(())
 }
 
 const PLACE: &str = "the options of the pass";
@@ -170,8 +176,7 @@ mod tests {
     #[test]
     fn options_of_llvm_ir_are_none_of_the_pass() {
         for setting in SETTINGS.iter().filter(|setting| !setting.in_mlir) {
-            // The first value that it takes.
-            let value = setting.help.split([',', ':']).next().unwrap_or_default();
+            let value = if setting.name == "embed" { "native" } else { "on" };
             let errors = super::validate(&format!("{}={value}", setting.name)).expect_err(setting.name);
             assert!(errors.to_string().contains("is for LLVM IR"), "{errors}");
         }
