@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ptx_atomics_pass::{Diagnostic, Location};
 use ptx_hazards::{Cause, Class, Finding, Kernel, Limits, Report, Verdict, Witnesses};
-use ptx_isa::{Head, Module, ModuleError};
+use ptx_isa::{Module, ModuleError};
 use ptx_memory_model::kernel::shown;
 
 use crate::{
@@ -78,10 +78,7 @@ fn findings(module: &Module, kernel: &Kernel, options: &Options, time: Duration)
     let search = || ptx_hazards::witnesses(module, &kernel.name, &findings, &given, limits).ok();
     let witnesses = if is_run { search() } else { None }.unwrap_or_default();
 
-    let function = module.functions().find(|function| function.name == kernel.name);
-    let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
-    let has_block = options.given.block.is_some() || head.required_threads.is_some() || head.most_threads.is_some();
-    let level = |finding: &Finding, seen: Option<Class>| ptx_hazards::Level::of(finding, seen, has_block);
+    let level = |finding: &Finding, seen: Option<Class>| ptx_hazards::Level::of(finding, seen, kernel.has_block);
     let seen = |number| {
         let showing = witnesses.found.iter().filter(|witness| witness.shows == Some(number));
         showing.map(|witness| witness.class).min()

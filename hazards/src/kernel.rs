@@ -35,8 +35,9 @@ pub struct Kernel {
     pub threads: Option<u32>,
     /// How many threads a CTA may have, where the kernel says it, or its copies have no room for more.
     pub most: Option<u32>,
-    /// Whether its threads have one direction: it says so, or looks at no other.
-    pub is_flat: bool,
+    /// Whether it is known how many threads a CTA has in each direction. `.maxntid` says no more than how many there are in all, which is
+    /// enough where the kernel looks at one direction alone.
+    pub has_block: bool,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,
     /// The names of the variables in global memory that a kernel of the module writes.

@@ -60,6 +60,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
             let graph = Graph::of(&code);
             let options = Options { parameters, ..*options };
             let mut kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
+            let says_most = kernel.has_block;
             if code.head.most_threads.is_none() && kernel.most.is_some() {
                 code.head.most_threads = kernel.most;
                 kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
@@ -70,6 +71,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 name: function.name.clone(),
                 line,
                 threads,
+                has_block: threads.is_some() || says_most,
                 unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
                 ..kernel
             }

@@ -192,11 +192,7 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
     let witnesses = witnesses(&args.kernels, module, kernel, &report);
-    let function = module.functions().find(|function| function.name == kernel.name);
-    let most = function.and_then(|function| Head::read(&function.head).most_threads);
-    // `.maxntid` says how many threads there are at most, and not in which directions.
-    let has_block = kernel.threads.is_some() || most.is_some() && kernel.is_flat;
-    Checked { name: kernel.name.clone(), report, witnesses, has_block, explained }
+    Checked { name: kernel.name.clone(), report, witnesses, has_block: kernel.has_block, explained }
 }
 
 /// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.

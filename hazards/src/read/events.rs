@@ -59,7 +59,7 @@ pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     maker.meetings();
     maker.finish();
     maker.kernel.most = code.head.most_threads.or_else(|| maker.room());
-    maker.kernel.is_flat = walked.terms.is_flat();
+    maker.kernel.has_block = code.head.most_threads.is_some() && walked.terms.is_flat();
     maker.kernel
 }
 
