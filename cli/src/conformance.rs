@@ -71,7 +71,7 @@ fn write_backend(args: &ConformanceArgs, path: &Path) -> Result<(), Errors> {
     let (compiler, jobs) = compiler(args)?;
     let numbers = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let numbers: Vec<u32> = numbers.split('.').filter_map(|number| number.parse().ok()).collect();
-    let version = numbers.try_into().map_err(|_| {
+    let version: [u32; 3] = numbers.try_into().map_err(|_| {
         let message = format!("'{}' does not have the name of a version", path.display());
         Diagnostic::new(message).help("for example: --write-backend 23.1.4.txt")
     })?;
@@ -79,7 +79,7 @@ fn write_backend(args: &ConformanceArgs, path: &Path) -> Result<(), Errors> {
     let gpus = if args.mcpu.is_empty() { Sm::all().filter(plain).collect() } else { args.mcpu.clone() };
     let versions = |sm: Sm| PtxVersion::all().filter_map(move |ptx| Target::new(sm, Some(ptx)).ok());
     let targets: Vec<_> = gpus.into_iter().flat_map(versions).collect();
-    let count = targets.iter().map(|target| backend::functions(target, args.llvm).len()).sum();
+    let count = targets.iter().map(|target| backend::functions(target, version[0]).len()).sum();
     let bar = progress::bar(count, "functions");
     let table = backend::measure(&compiler, version, &targets, jobs, |done| bar.inc(done as u64));
     bar.finish_and_clear();

@@ -56,7 +56,7 @@ pub fn measure(
     Ok(Backend::new(version, &measured))
 }
 
-/// How many functions there are for a target.
+/// The functions that are compiled for a target.
 pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
     let spaces = [Space::Global, Space::Generic, Space::Shared];
     cells(target, llvm, &spaces, |op| {

@@ -167,8 +167,8 @@ impl<'c> Instruction<'c> {
         }
     }
 
-    /// Whether the value is a vector, or of another type that is no scalar which a GPU moves.
-    pub fn is_of_vector(self) -> bool {
+    /// Whether the value is of a scalar type that GPUs move; a fence has none that is not.
+    pub fn is_scalar(self) -> bool {
         use LLVMTypeKind::*;
         let scalars = [
             LLVMIntegerTypeKind,
@@ -178,7 +178,7 @@ impl<'c> Instruction<'c> {
             LLVMFloatTypeKind,
             LLVMDoubleTypeKind,
         ];
-        self.value_type().is_some_and(|ty| !scalars.contains(&unsafe { LLVMGetTypeKind(ty.raw()) }))
+        self.value_type().is_none_or(|ty| scalars.contains(&unsafe { LLVMGetTypeKind(ty.raw()) }))
     }
 
     /// The type of the value in memory; nothing for a fence.

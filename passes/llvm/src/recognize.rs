@@ -359,7 +359,7 @@ impl<'a> Recognizer<'a> {
         };
         // The tables are of scalars, and of vectors that are added.
         let is_packed = op.operation.access().is_some_and(|access| access.ty.lanes() > 1);
-        let is_measured = negated.is_none() && (is_packed || !instruction.is_of_vector());
+        let is_measured = negated.is_none() && (is_packed || instruction.is_scalar());
         let is_named = !function.get_name().is_empty();
         let native = (is_printed && is_measured && is_named).then(|| self.sync_scope_id(op.scope)).flatten();
         let cuda = self.cuda;
