@@ -249,6 +249,11 @@ fn row(text: &'static str) -> Option<Row> {
 
 #[cfg(test)]
 mod tests {
+    use ptx_atomics_lowering::{
+        Access,
+        ptx::{Scope, Space},
+    };
+
     use super::*;
 
     #[test]
@@ -262,6 +267,22 @@ mod tests {
         }
         assert_eq!(Backend::read("LLVM 1.2.3\nx"), Err(BackendError { line: 2 }));
         assert_eq!(Backend::read("x"), Err(BackendError { line: 1 }));
+    }
+
+    /// What LLVM prints in another manner in some programs is in no table, whatever is measured.
+    #[test]
+    fn what_is_never_asked_for() {
+        let check = |operation: Operation, ordering: Ordering, is_asked: bool| {
+            let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
+            assert_eq!(Asked::of(&op).is_some(), is_asked, "{op:?}");
+        };
+        let access = |ty| Access::new(Space::Global, ty);
+        check(Operation::Load(access(Type::I32)), Ordering::Relaxed, true);
+        check(Operation::Load(access(Type::I32)), Ordering::Unordered, false);
+        check(Operation::Rmw(RmwOp::FAdd, access(Type::F64)), Ordering::Relaxed, true);
+        check(Operation::Rmw(RmwOp::FAdd, access(Type::F32)), Ordering::Relaxed, false);
+        let local = Access { may_be_local: true, ..access(Type::I32) };
+        check(Operation::Rmw(RmwOp::Add, local), Ordering::Relaxed, false);
     }
 
     /// Where another result stands between two, or none, they are two spans.
