@@ -7,11 +7,13 @@ mod class;
 
 use std::{
     collections::BTreeSet,
+    mem::{replace, take},
     time::{Duration, Instant},
 };
 
 use ptx_execute::{
-    Device, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule, Site, Tried, search,
+    Assumption, Device, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule, Site,
+    Tried, Value, search,
 };
 use ptx_isa::Module;
 
@@ -128,6 +130,8 @@ pub fn options(seed: u64, limits: Limits) -> Options {
 /// How many seeds are tried with each launch: two for each schedule. And with the best one, where nothing is proposed.
 const SEEDS: u64 = 10;
 const FEW_SEEDS: u64 = 5;
+/// Which part of all instructions launches may have in which a number is zero, besides.
+const EMPTY: u64 = 4;
 
 /// Looks for executions of a kernel that show what the check proposes, and whatever else is wrong with asynchronous operations.
 ///
@@ -158,6 +162,11 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn run(&mut self) -> Result<(), Vec<LaunchError>> {
+        self.launches()?;
+        self.empty()
+    }
+
+    fn launches(&mut self) -> Result<(), Vec<LaunchError>> {
         // The best launch is run with all schedules before others are.
         for (index, tried) in self.all.launches.clone().iter().enumerate() {
             let seeds = match (index, self.is_open()) {
@@ -176,6 +185,30 @@ impl Search<'_> {
                 }
                 self.run_once(tried, seed)?;
             }
+        }
+        Ok(())
+    }
+
+    /// What is open still, where a number is zero: a loop that has no rounds, most often. Nothing else is taken from such executions,
+    /// since strides of zero let accesses meet.
+    fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
+        let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
+        let most = self.all.steps + self.limits.all_steps / EMPTY;
+        let is_number = |field: &Assumption| !field.is_given && matches!(field.value, Value::Number(1..));
+        for (index, field) in best.launch.fields.iter().enumerate() {
+            if !is_number(field) {
+                continue;
+            }
+            if !self.is_open() || self.is_done() || self.all.steps >= most || Instant::now() >= self.deadline {
+                break;
+            }
+            let mut tried = best.clone();
+            tried.launch.fields[index].value = Value::Number(0);
+            let (found, plain) = (take(&mut self.all.found), self.all.plain.clone());
+            self.run_once(&tried, 0)?;
+            self.all.plain = plain;
+            let new = replace(&mut self.all.found, found);
+            new.into_iter().filter(|witness| witness.shows.is_some()).for_each(|witness| self.keep(witness));
         }
         Ok(())
     }

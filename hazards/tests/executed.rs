@@ -8,7 +8,7 @@ use ptx_memory_model::ptx::readings::Readings;
 const HEAD: &str = ".version 8.7
 .target sm_90a
 .address_size 64
-.visible .entry k(.param .u64 .ptr .global in, .param .u64 .ptr .global out) .reqntid 64 {
+.visible .entry k(.param .u64 .ptr .global in, .param .u64 .ptr .global out, .param .u32 rounds) .reqntid 64 {
 .reg .pred %p<9>;
 .reg .b32 %r<20>, %thread, %rank;
 .reg .b64 %from, %to;
@@ -86,4 +86,20 @@ fn a_cta_that_ends_while_a_copy_reads() {
         @%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16; cp.async.bulk.commit_group;";
     assert_eq!(shown(store), [(Rule::R7, Class::Warning)]);
     assert_eq!(shown(&format!("{store} cp.async.bulk.wait_group.read 0;")), []);
+}
+
+/// Only a loop that has no rounds lacks the fence, and no launch that gets far has such a loop.
+#[test]
+fn a_loop_without_rounds() {
+    let body = |fence: &str| {
+        format!(
+            "ld.param.b32 %r0, [rounds]; st.shared.b32 [tile], %thread; {fence} mov.b32 %r1, 0;
+            setp.eq.u32 %p1, %r0, 0; @%p1 bra stored;
+            again: fence.proxy.async.shared::cta; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r0; @%p1 bra again;
+            stored: bar.sync 0; @%p0 cp.async.bulk.global.shared::cta.bulk_group [%to], [tile], 16;
+            cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+        )
+    };
+    assert_eq!(shown(&body("")), [(Rule::R4, Class::Wrong)]);
+    assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
 }
