@@ -14,6 +14,7 @@ mod lsp;
 mod mutants;
 mod order;
 mod output;
+mod parallel;
 mod progress;
 mod render;
 mod run;

@@ -18,6 +18,7 @@ use crate::{
     cli::{Check, CheckArgs, CheckFormat, KernelArgs},
     input::{self, Compile, Kind, Made, Program},
     order::Order,
+    parallel,
 };
 
 /// What a program has.
@@ -174,8 +175,12 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
     };
-    let kernels = kernels.iter().filter(|kernel| wanted(&kernel.name)).map(|kernel| of_kernel(args, module, kernel));
-    kernels.chain(damaged.filter(|checked| checked.report.findings.iter().any(|one| wanted(&one.kernel)))).collect()
+    let kernels: Vec<_> = kernels.iter().filter(|kernel| wanted(&kernel.name)).collect();
+    let checked = parallel::map(&kernels, |kernel| of_kernel(args, module, kernel));
+    checked
+        .into_iter()
+        .chain(damaged.filter(|checked| checked.report.findings.iter().any(|one| wanted(&one.kernel))))
+        .collect()
 }
 
 fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {

@@ -1,0 +1,36 @@
+//! One thing after the other, on all processors.
+
+use std::{
+    num::NonZero,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+/// What the analysis of one kernel may need.
+const STACK: usize = 64 << 20;
+
+/// What a function makes of each item, in their order. The threads have ended then, so that the process can be forked.
+pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
+    let work = || {
+        while let Some((index, item)) = items.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
+            let result = of(item);
+            done.lock().unwrap_or_else(|error| error.into_inner()).push((index, result));
+        }
+    };
+    thread::scope(|scope| {
+        let start = || thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let started = (0..threads).filter(|_| start().is_ok()).count();
+        // Where no thread can be had, this one does it.
+        if started == 0 {
+            work();
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(|error| error.into_inner());
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
