@@ -190,7 +190,7 @@ impl Search<'_> {
     }
 
     /// What is open still, where a number is zero: a loop that has no rounds, most often. Nothing else is taken from such executions,
-    /// since strides of zero let accesses meet.
+    /// since strides of zero let accesses meet, and a grid that has nothing to do need not wait for others.
     fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
         let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
         let most = self.all.steps + self.limits.all_steps / EMPTY;
@@ -208,7 +208,8 @@ impl Search<'_> {
             self.run_once(&tried, 0)?;
             self.all.plain = plain;
             let new = replace(&mut self.all.found, found);
-            new.into_iter().filter(|witness| witness.shows.is_some()).for_each(|witness| self.keep(witness));
+            let shown = new.into_iter().filter(|witness| witness.shows.is_some() && !witness.is_dependent);
+            shown.for_each(|witness| self.keep(witness));
         }
         Ok(())
     }
