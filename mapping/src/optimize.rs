@@ -11,7 +11,9 @@ use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Form, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, optimize};
+use ptx_atomics_optimize::{
+    Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, Threads, optimize,
+};
 use ptx_memory_model::{
     place::Scope,
     program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
@@ -43,6 +45,9 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
         let basics = basics(thread)?;
         let mut function = function(thread, &basics, access, &reach)?;
         let in_cta = |other: &&Thread<Cpp>| thread.place.includes(Scope::Cta, other.place);
+        if options.one_grid {
+            function.threads = threads(program);
+        }
         function.single_thread = program.threads.iter().filter(in_cta).count() == 1;
         optimized.remarks.extend(optimize(&mut function, options));
         let (thread, operations) = rebuilt(thread, &basics, &function);
@@ -50,6 +55,23 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
         optimized.program.threads.push(thread);
     }
     Ok(optimized)
+}
+
+/// What is known of the threads of a program where it has all that there are.
+pub fn threads(program: &Program<Cpp>) -> Threads {
+    let first = program.threads[0].place;
+    let has_all = |scope: &Scope| program.threads.iter().all(|thread| first.includes(*scope, thread.place));
+    let scopes =
+        program.threads.iter().flat_map(|thread| &thread.code).filter_map(|statement| match statement.instruction {
+            Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
+                (access.order != Order::NonAtomic).then_some(access.scope)
+            }
+            Instruction::Fence(Fence { scope, .. }) => Some(scope),
+            _ => None,
+        });
+    let within = [Scope::Cta, Scope::Gpu, Scope::Sys].into_iter().find(has_all).unwrap_or(Scope::Sys);
+    let narrowest = scopes.min().unwrap_or(Scope::Sys);
+    Threads { within, narrowest }
 }
 
 /// The threads that can name each location, and the state space that says so.

@@ -49,10 +49,12 @@ pub struct Expansion {
     rounds: usize,
     /// Whether programs go through the optimizer first.
     optimized: bool,
+    /// Whether it is told of all threads that there are.
+    alone: bool,
 }
 
 const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
-    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3, optimized: false }
+    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3, optimized: false, alone: false }
 }
 
 const fn looped(name: &'static str, ty: Type, update: RmwOp, loops: Loops) -> Expansion {
@@ -78,6 +80,11 @@ impl Expansion {
     /// The same behind the optimizer.
     pub const fn optimized(self) -> Self {
         Self { optimized: true, ..self }
+    }
+
+    /// The same behind the optimizer, which knows all threads of each program.
+    pub const fn alone(self) -> Self {
+        Self { optimized: true, alone: true, ..self }
     }
 
     pub fn values(&self) -> Values {
@@ -149,7 +156,8 @@ impl Expansion {
             let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
             let policy = Policy::from(strategy);
             let mapping = Mapping::new(policy, target, self.access(), format!("{strategy} for {target}"));
-            let mapping = if self.optimized { mapping.optimized(Options::new(policy, target)) } else { mapping };
+            let options = Options { one_grid: self.alone, ..Options::new(policy, target) };
+            let mapping = if self.optimized { mapping.optimized(options) } else { mapping };
             Mapped { strategy, target, mapping }
         };
         iproduct!(Strategy::iter(), TARGETS).map(mapped).collect()

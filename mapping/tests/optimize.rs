@@ -47,6 +47,15 @@ fn main() {
             check(&verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample))?, set.into(), rewrites)
         })
     });
+    let alone = SETS.map(|(set, sample, _)| {
+        Trial::test(format!("{set}, of all threads"), move || {
+            check(
+                &verify(set, &EXPANSIONS[0].alone(), RULES, (1, if set == Set::PassedOn { 1 } else { 3 * sample }))?,
+                set.into(),
+                &[],
+            )
+        })
+    });
     let unwritten = Trial::test("unwritten, a maximum", || {
         check(&verify(Set::Unwritten, &MAXIMUM, RULES, (1, 4))?, "unwritten, a maximum", &[Rewrite::Writes])
     });
@@ -62,7 +71,8 @@ fn main() {
     });
     let conditions = Trial::test("each condition is there for something", conditions);
     let threads = Trial::test("threads are put together again", threads);
-    let trials = sets.into_iter().chain([unwritten, given.with_ignored_flag(missing), conditions, threads]);
+    let trials =
+        sets.into_iter().chain(alone).chain([unwritten, given.with_ignored_flag(missing), conditions, threads]);
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 

@@ -44,6 +44,11 @@ impl Cost {
         self.once <= other.once && self.looped < other.looped
     }
 
+    /// With the rounds of loops.
+    pub fn looped(self) -> u64 {
+        self.looped
+    }
+
     /// The cost within so many loops.
     pub fn in_loops(self, depth: u32) -> Self {
         Self { looped: self.looped * ROUNDS.pow(depth.min(6)), ..self }

@@ -96,7 +96,7 @@ impl Border {
     /// Of a kernel: what its grid does is all between the launch and the end. Other kernels and the host are in the wider
     /// scopes, and may have anything in front of the launch or behind the end.
     pub fn of(function: &Function, options: &Options) -> Self {
-        let grid = if options.met(Condition::OneGrid, false) { ALL } else { GRID };
+        let grid = if options.met(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
         if options.met(Condition::Kernel, function.kernel) { Self { alone: true, grid } } else { Self::UNKNOWN }
     }
 }

@@ -17,6 +17,24 @@ pub struct Function {
     /// What keeps locations in shared memory from being known to the threads of one CTA alone, in words that follow
     /// "because"; nothing if nothing does.
     pub shared_obstacle: Option<String>,
+    /// The threads that take part, itself among them.
+    pub threads: Threads,
+}
+
+/// What is known of all threads that access the same memory at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// The scope that has all of them.
+    pub within: Scope,
+    /// The narrowest scope of their operations and fences.
+    pub narrowest: Scope,
+}
+
+impl Default for Threads {
+    /// Nothing is known.
+    fn default() -> Self {
+        Self { within: Scope::Sys, narrowest: Scope::Cta }
+    }
 }
 
 /// A basic block.

@@ -21,11 +21,12 @@ mod ordering;
 mod remark;
 mod rewrites;
 
+use ptx_atomics_lowering::AtomicOp;
 use rustc_hash::FxHashSet;
 
 use self::{cost::Costs, edit::Editor};
 pub use self::{
-    function::{Address, Atomic, Block, End, Event, EventKind, Function},
+    function::{Address, Atomic, Block, End, Event, EventKind, Function, Threads},
     options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,
 };
@@ -63,6 +64,24 @@ pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
         rewrites::writes::run(&mut editor);
     }
     said_once(remarks)
+}
+
+/// What the orderings of a function cost: each barrier of its machine code by what it waits for, eight times as much in a loop, and so on.
+/// What an access costs that orders nothing is not counted.
+pub fn weight(function: &Function, options: &Options) -> u64 {
+    let costs = Costs::new(options);
+    let predecessors = graph::predecessors(function);
+    let (_, depths) = graph::loops(function, &predecessors);
+    let of = |op: &AtomicOp, depth: u32| costs.of(op).map_or(0, |cost| cost.in_loops(depth).looped());
+    let of_block = |(block, depth): (&Block, &u32)| -> u64 {
+        let atomics = block.events.iter().filter_map(Event::atomic);
+        let one = |atomic: &Atomic| match atomic.is_fence() {
+            true => of(&atomic.op, *depth),
+            false => of(&atomic.op, *depth).saturating_sub(of(&ordering::keep(atomic.op, false, false), *depth)),
+        };
+        atomics.map(one).sum()
+    };
+    function.blocks.iter().zip(&depths).map(of_block).sum()
 }
 
 /// Of each operation and rewrite the last word; that it was missed only where nothing was done.

@@ -51,6 +51,12 @@ impl Rewrites {
         Self(self.0 | 1 << rewrite as u8)
     }
 
+    /// One less.
+    #[must_use]
+    pub fn without(self, rewrite: Rewrite) -> Self {
+        Self(self.0 & !(1 << rewrite as u8))
+    }
+
     /// Whether the rewrite is among them.
     pub fn has(self, rewrite: Rewrite) -> bool {
         self.0 & (1 << rewrite as u8) != 0
@@ -78,7 +84,7 @@ impl FromStr for Rewrites {
         for name in text.split([',', '+']).map(str::trim) {
             let (taken, name) = name.strip_prefix('-').map_or((false, name), |name| (true, name));
             let rewrite: Rewrite = name.parse().map_err(|_| UnknownRewrite(name.to_owned()))?;
-            rewrites = if taken { Self(rewrites.0 & !(1 << rewrite as u8)) } else { rewrites.with(rewrite) };
+            rewrites = if taken { rewrites.without(rewrite) } else { rewrites.with(rewrite) };
         }
         Ok(rewrites)
     }
@@ -93,6 +99,9 @@ pub enum Condition {
     /// Of scopes: the scope has every thread that can name the location.
     #[strum(message = "the scope has every thread that can name the location")]
     Reach,
+    /// Of scopes: the scope has every thread that takes part.
+    #[strum(message = "the scope has every thread that takes part")]
+    Within,
     /// Of scopes: a fence keeps the scope of each operation that it orders by.
     #[strum(message = "a fence keeps the widest scope of the operations that it orders by")]
     Carriers,
@@ -111,6 +120,9 @@ pub enum Condition {
     /// Of updates: what one acquires, it releases itself.
     #[strum(message = "an update that acquires and releases does both itself")]
     OneUpdate,
+    /// Of updates that do less: who acquires from them does so at a scope that has all who release to them.
+    #[strum(message = "no operation has a scope that lacks a thread from which an update may acquire")]
+    Narrowest,
     /// Of loops that release: nothing else acquires, which would be passed on.
     #[strum(message = "nothing that the loop acquires is passed on by a release in it")]
     NothingPassedOn,
@@ -167,6 +179,8 @@ pub struct Options {
     pub policy: Policy,
     /// For what.
     pub target: Target,
+    /// Whether nobody but the threads of a grid accesses memory while it runs: no other grid, and no host.
+    pub one_grid: bool,
     /// A condition that is taken for granted, to see that it matters. For the mapping check alone.
     #[doc(hidden)]
     pub without: Option<Condition>,
@@ -175,7 +189,7 @@ pub struct Options {
 impl Options {
     /// All rewrites.
     pub fn new(policy: Policy, target: Target) -> Self {
-        Self { rewrites: Rewrites::all(), policy, target, without: None }
+        Self { rewrites: Rewrites::all(), policy, target, one_grid: false, without: None }
     }
 
     /// Whether a condition is met, or left out.

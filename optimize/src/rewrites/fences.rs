@@ -11,8 +11,8 @@
 //! Between two fences of which one is to do for the other, no fence has the other half: what a read acquires, a release behind it
 //! passes on, and an acquire must not move behind that.
 //!
-//! An update that acquires and releases keeps both, unless its location belongs to one CTA: what it acquires, it releases itself, and a
-//! fence on either side of it would not. Who acquires from it would need the first releaser in its scope, and a fence of a narrower
+//! An update that acquires and releases keeps both, unless its location belongs to one CTA, or no operation of any thread has a
+//! scope that lacks a thread which sees it: what it acquires, it releases itself, and a fence on either side of it would not. Who acquires from it would need the first releaser in its scope, and a fence of a narrower
 //! scope has not (PTX 8.7, release and acquire patterns: a pattern of a fence and a relaxed update begins in front of the fence
 //! and ends behind it).
 //!
@@ -29,7 +29,7 @@ use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
 use crate::{
     edit::{Change, Editor, EventPlace, from_the_back, from_the_front},
     facts::{Border, Facts},
-    function::{Atomic, Function},
+    function::{Atomic, Function, Threads},
     graph::{backward, forward},
     level,
     options::{Condition, Options, Rewrite},
@@ -62,7 +62,7 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Even
         // A fence in front does not release what this one acquires.
         let passes_on = atomic.is_fence() && atomic.acquires() && acquires;
         let releases = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
-        let update = is_one_update(atomic, options);
+        let update = is_one_update(atomic, function.threads, options);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
             (true, true) if after_fence => kept(atomic, [false, false], SEQ_CST_IN_FRONT),
             (false, true) if after_fence => kept(atomic, [true, update], SEQ_CST_IN_FRONT),
@@ -89,14 +89,18 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventP
             }
             (_, true) => None,
             (true, false) => kept(atomic, [acquires, releases], if releases { acquire } else { release }),
-            (false, false) => kept(atomic, [acquires || is_one_update(atomic, options), true], acquire),
+            (false, false) => {
+                kept(atomic, [acquires || is_one_update(atomic, function.threads, options), true], acquire)
+            }
         }
     })
 }
 
 /// Whether it must both acquire and release itself, since threads may acquire from it at a narrower scope than its own.
-pub fn is_one_update(atomic: &Atomic, options: &Options) -> bool {
-    !options.met(Condition::OneUpdate, !atomic.passes_on() || level::seen(atomic) <= level::CTA)
+pub fn is_one_update(atomic: &Atomic, threads: Threads, options: &Options) -> bool {
+    let seen = level::seen(atomic);
+    let is_narrow = options.met(Condition::Narrowest, seen <= level::of_scope(threads.narrowest));
+    !options.met(Condition::OneUpdate, !atomic.passes_on() || seen <= level::CTA || is_narrow)
 }
 
 const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence stands in front";

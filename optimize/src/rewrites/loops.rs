@@ -190,7 +190,7 @@ fn fences(
         if !options.met(Condition::NothingPassedOn, !passes_on) {
             return Err("what releases passes on what the loop acquired before, as by an exchange that failed".into());
         }
-        if atomics.iter().any(|atomic| is_one_update(atomic, options)) {
+        if atomics.iter().any(|atomic| is_one_update(atomic, function.threads, options)) {
             return Err("an exchange acquires and releases, and passes on itself what it acquired".into());
         }
         let seq_cst = releasing().any(|atomic| is_seq_cst(&atomic.op));

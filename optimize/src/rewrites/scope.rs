@@ -3,6 +3,7 @@
 //! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
 //! acquires or releases gets the widest scope that it needs for the atomic reads in front of it and the atomic writes behind
 //! it, up to fences that order them at no narrower scope. What is sequentially consistent keeps its scope, fence or operation.
+//! Where it is known that all threads that take part are within a scope, nothing has a wider one.
 //!
 //! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
 //! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
@@ -24,10 +25,10 @@ use rustc_hash::FxHashMap;
 use crate::{
     edit::{Change, Editor, from_the_back, from_the_front},
     facts::{Border, Facts},
-    function::Atomic,
+    function::{Atomic, Threads},
     graph::{backward, forward},
     level::{self, Level},
-    options::{Condition, Rewrite},
+    options::{Condition, Options, Rewrite},
     ordering::is_seq_cst,
 };
 
@@ -47,6 +48,12 @@ fn operations(editor: &mut Editor<'_>) -> bool {
             let Some(address) = atomic.address else { continue };
             let reach = level::of_scope(address.reach);
             let reach = if editor.options.met(Condition::Reach, false) { 1 } else { reach };
+            if let Some(change) = within(atomic, function.threads, editor.options)
+                .filter(|_| level::of_scope(function.threads.within) <= reach)
+            {
+                changes.push(((block, index), change));
+                continue;
+            }
             let narrowed = |scope| AtomicOp { scope: level::scope(scope), ..atomic.op };
             if !editor.options.met(Condition::SeqCstOperation, !is_seq_cst(&atomic.op)) {
                 if reach < level::of(atomic) && editor.costs.is_less(&narrowed(reach), &atomic.op) {
@@ -68,6 +75,13 @@ fn operations(editor: &mut Editor<'_>) -> bool {
     editor.apply(Rewrite::Scope, changes)
 }
 
+/// The scope that has all threads, if an operation or fence has a wider one. What is sequentially consistent is so with them.
+fn within(atomic: &Atomic, threads: Threads, options: &Options) -> Option<Change> {
+    let all = if options.met(Condition::Within, false) { 1 } else { level::of_scope(threads.within) };
+    let message = || format!("scope became {}: no other thread takes part", level::name(all));
+    (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
+}
+
 const SEQ_CST: &str = "what is seq_cst keeps its scope, since it also orders other locations; acq_rel, if that is enough, \
                        would get that of the threads that can name the location";
 
@@ -78,6 +92,7 @@ fn is_shared(atomic: &Atomic) -> bool {
 fn fences(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
     let border = Border::of(editor.function, options);
+    let threads = editor.function.threads;
     // What each fence needs for the reads in front of it, and then what it needs for both.
     let front = forward(editor.function, Facts::at_entry(border, options));
     let mut for_reads = FxHashMap::default();
@@ -89,14 +104,14 @@ fn fences(editor: &mut Editor<'_>) -> bool {
     let changes = from_the_back(editor.function, &back, |atomic, fact, event| {
         let seq_cst = is_seq_cst(&atomic.op) && !options.met(Condition::SeqCstFence, false);
         if !atomic.is_fence() || seq_cst {
-            return None;
+            return within(atomic, threads, options).filter(|_| atomic.is_fence());
         }
         let front = for_reads.get(&std::ptr::from_ref(event)).copied().unwrap_or(level::ALL);
         let scope = front.max(needed(atomic, atomic.releases(), fact));
         let scope = if options.met(Condition::Carriers, false) { 1 } else { scope };
         // What is not needed at all is for other rewrites.
-        if scope == 0 || scope >= level::of(atomic) {
-            return None;
+        if scope == 0 || scope >= level::of_scope(threads.within).min(level::of(atomic)) {
+            return within(atomic, threads, options);
         }
         let message = format!("scope became {}: it orders by no operation that others see", level::name(scope));
         Some(Change::To(AtomicOp { scope: level::scope(scope), ..atomic.op }, message))

@@ -1,0 +1,196 @@
+//! The PTX of any compiler, with cheaper atomics and fences.
+//!
+//! `feed` tells [`ptx_atomics_optimize`] a function as a graph of what touches memory, and `apply` does to the text what was done to
+//! the graph. What is not changed stays byte for byte. A PTX file does not say who else accesses its memory: [`Launch`] does.
+//!
+//! ```
+//! use ptx_atomics_rewrite::{Options, rewrite};
+//!
+//! let ptx = "
+//!     .version 8.6
+//!     .target sm_90
+//!     .visible .entry count(.param .u64 to) {
+//!         .reg .b32 %r<2>;
+//!         .shared .align 4 .b32 found;
+//!         atom.acq_rel.gpu.shared.add.u32 %r1, [found], 1;
+//!         ret;
+//!     }";
+//! let rewritten = rewrite(ptx, &Options::default())?;
+//! assert!(rewritten.text.contains("atom.relaxed.cta.shared.add.u32 %r1, [found], 1;"), "{}", rewritten.text);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod apply;
+mod feed;
+mod reach;
+
+use itertools::Itertools;
+use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Target};
+use ptx_atomics_optimize::{self as optimize, Condition, Remark, Rewrite, Rewrites};
+use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
+
+use self::{apply::Edit, feed::Fed, reach::Reach};
+
+/// What a PTX file does not say of its launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// While a grid runs, nobody else accesses its memory: no other grid, no host, no other GPU. Orders of streams and events, and waits
+    /// for the grid's end, are no such accesses.
+    pub alone: bool,
+    /// How many CTAs the grid has.
+    pub grid: Option<[u32; 3]>,
+}
+
+/// What is rewritten, and what is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The rewrites. [`Rewrite::Writes`] is none of PTX.
+    pub rewrites: Rewrites,
+    /// Of all kernels of the file.
+    pub launch: Launch,
+    /// A condition that is taken for granted, to see that it matters. For a test alone.
+    #[doc(hidden)]
+    pub without: Option<Condition>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { rewrites: Rewrites::on(), launch: Launch::default(), without: None }
+    }
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The whole text.
+    pub text: String,
+    /// What was done, and what stood in the way, function by function.
+    pub said: Vec<Said>,
+    /// The functions that order anything.
+    pub functions: Vec<Weight>,
+}
+
+/// What became of one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The function.
+    pub function: String,
+    /// The line in the text before.
+    pub line: u32,
+    /// The instruction there.
+    pub instruction: String,
+    /// By which rewrite.
+    pub rewrite: Rewrite,
+    /// Whether it was done.
+    pub applied: bool,
+    /// What was done and why, or what stood in the way; a sentence without an end.
+    pub message: String,
+}
+
+/// What the orderings of a function weigh in the machine code that ptxas makes of them: a barrier counts by what it waits for, in a loop
+/// eight times. It compares, and is no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The function.
+    pub function: String,
+    /// As it was.
+    pub before: u64,
+    /// As it is.
+    pub after: u64,
+}
+
+/// Why nothing was rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It is no PTX.
+    #[error(transparent)]
+    Unread(#[from] ModuleErrors),
+    /// It is for a GPU that has no memory model.
+    #[error("{0}")]
+    Target(String),
+}
+
+/// Rewrites the functions of a file.
+///
+/// # Errors
+/// If it is no PTX, or for no GPU that has the memory model of PTX: sm_70 is the first.
+pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
+    let module: Module = text.parse()?;
+    let target = target(&module)?;
+    let (library, reach) = (Library::of(&module), Reach::of(&module, &target, options.launch));
+    let mut rewritten = Rewritten::default();
+    let mut edits = Vec::new();
+    let mut labels = apply::Labels::of(text);
+    for function in module.functions().filter(|function| function.body.is_some()) {
+        let fed = feed::feed(&library, function, &reach);
+        edits.extend(one(text, function, &fed, &target, options, &mut labels, &mut rewritten));
+    }
+    rewritten.text = apply::edited(text, edits);
+    Ok(rewritten)
+}
+
+/// Rewrites a function: what changes in the text.
+fn one(
+    text: &str,
+    function: &Function,
+    fed: &Fed<'_>,
+    target: &Target,
+    options: &Options,
+    labels: &mut apply::Labels,
+    rewritten: &mut Rewritten,
+) -> Vec<Edit> {
+    let with = |rewrites| optimize::Options {
+        rewrites,
+        without: options.without,
+        one_grid: options.launch.alone,
+        ..optimize::Options::new(Policy::default(), *target)
+    };
+    let all = with(options.rewrites);
+    let before = optimize::weight(&fed.function, &all);
+    let mut done = None;
+    // Some edges have no place in the text. What is done without loops has none.
+    for rewrites in [options.rewrites, options.rewrites.without(Rewrite::Loops)] {
+        let mut after = fed.function.clone();
+        let remarks = optimize::optimize(&mut after, &with(rewrites));
+        if let Some(edits) = apply::apply(text, fed, &after, target, labels) {
+            done = Some((edits, remarks, optimize::weight(&after, &all)));
+            break;
+        }
+    }
+    let Some((edits, remarks, after)) = done else { return Vec::new() };
+    rewritten.said.extend(said(function, fed, remarks));
+    if before > 0 {
+        rewritten.functions.push(Weight { function: function.name.clone(), before, after });
+    }
+    edits
+}
+
+fn said<'a>(function: &'a Function, fed: &'a Fed<'_>, remarks: Vec<Remark>) -> impl Iterator<Item = Said> + 'a {
+    let all = remarks.into_iter().map(|Remark { id, rewrite, applied, message }| Said {
+        function: function.name.clone(),
+        line: fed.lines[id].number,
+        instruction: fed.lines[id].text.split_whitespace().join(" "),
+        rewrite,
+        applied,
+        message,
+    });
+    all.sorted_by_key(|said| said.line)
+}
+
+/// The target of a module.
+fn target(module: &Module) -> Result<Target, Error> {
+    let named = module.target.split(',').next().unwrap_or_default().trim();
+    let wrong = |error: &dyn std::fmt::Display| Error::Target(error.to_string());
+    let sm: Sm = named.parse().map_err(|error| wrong(&error))?;
+    let parts =
+        module.version.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) = parts.ok_or_else(|| Error::Target(format!("PTX has no version {}", module.version)))?;
+    let version = PtxVersion(major, minor);
+    let target = Target::new(sm, Some(version)).map_err(|error| wrong(&error))?;
+    match target.meets(Form::Semantics.requirement()) {
+        true => Ok(target),
+        false => Err(Error::Target(format!("{target} has no memory model: that begins with sm_70 and PTX 6.0"))),
+    }
+}
