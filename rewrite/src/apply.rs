@@ -144,7 +144,7 @@ impl Applier<'_, '_> {
     /// A fence, without a semicolon.
     fn fence(&self, op: &AtomicOp) -> Option<String> {
         let sequence = lower(op, &Policy::default(), self.target).ok()?.sequence;
-        match &sequence.statements()[..] {
+        match sequence.statements() {
             [fence] => Some(fence.to_string().trim().trim_end_matches(';').to_owned()),
             _ => None,
         }

@@ -127,8 +127,8 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
 
 /// Finds the edges that are taken where a compare and exchange has succeeded.
 fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writers: &Writers) {
-    for number in 0..blocks.len() {
-        let Some(last) = blocks[number].clone().next_back() else { continue };
+    for (number, steps) in blocks.iter().enumerate() {
+        let Some(last) = steps.clone().next_back() else { continue };
         let (Action::Jump(labels, None), Some((p, holds))) = (&flat.steps[last].action, flat.steps[last].guard) else {
             continue;
         };
@@ -136,7 +136,7 @@ fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writer
         let Action::Compute(mnemonic, sources) = &flat.steps[compared].action else { continue };
         let words: Vec<&str> = mnemonic.split('.').collect();
         let ["setp", cmp @ ("eq" | "ne"), ..] = words[..] else { continue };
-        if !blocks[number].contains(&compared) || flat.steps[compared].guard.is_some() || words.len() != 3 {
+        if !steps.contains(&compared) || flat.steps[compared].guard.is_some() || words.len() != 3 {
             continue;
         }
         let [taken, falls] = match function.blocks[number].next[..] {
