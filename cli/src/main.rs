@@ -12,6 +12,7 @@ mod llc;
 mod lower;
 mod lsp;
 mod mutants;
+mod optimize;
 mod order;
 mod output;
 mod parallel;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         Command::Llc(args) => llc::run(&args.arguments),
         Command::Litmus(args) => litmus::run(&args),
         Command::Lsp(args) => lsp::run(&args),
+        Command::Optimize(args) => optimize::run(&args),
         Command::Run(args) => run::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
         Command::Completions(args) => shell::completions(&args),

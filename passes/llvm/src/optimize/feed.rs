@@ -77,6 +77,7 @@ pub fn feed<'c>(
         // Of other functions it means nothing.
         single_thread: options.met(Condition::OneThread, is_kernel && product(function, "nvvm.reqntid") == Some(1)),
         shared_obstacle: obstacle.map(str::to_owned),
+        ..Function::default()
     };
     Some(Fed { function, blocks, instructions: reader.instructions })
 }

@@ -62,7 +62,8 @@ pub fn feed<'c: 'a, 'a>(
     // Of other functions it means nothing.
     let single_thread =
         kernel && ["nvvm.reqntid", "known_block_size"].iter().any(|name| product(function, name) == Some(1));
-    let made = Function { blocks: reader.blocks, kernel, single_thread, shared_obstacle: obstacle };
+    let made =
+        Function { blocks: reader.blocks, kernel, single_thread, shared_obstacle: obstacle, ..Function::default() };
     let ends = reader.ends.into_iter().collect::<Option<_>>()?;
     Some(Fed { function: made, ends, ops: reader.ops, is_structured: reader.is_structured })
 }

@@ -1,0 +1,217 @@
+//! `ptx-atomics optimize`: the PTX of any compiler, with cheaper atomics and fences.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use itertools::Itertools;
+use ptx_atomics::{
+    llvm::{Diagnostic, Errors, Input, Location},
+    memory_model::ptx::readings::Readings,
+    ptx::{Head, Module},
+};
+use ptx_atomics_rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
+use ptx_execute::{Device, FindingKind, Given, search};
+use ptx_hazards::{Limits, Verdict};
+
+use crate::{
+    cli::OptimizeArgs,
+    input::{self, Kind, Program, cannot},
+    output::{self, Content, Output},
+    render::{self, Lost},
+};
+
+/// A file that is rewritten.
+struct Done {
+    name: PathBuf,
+    bytes: Vec<u8>,
+}
+
+pub fn run(args: &OptimizeArgs) -> ExitCode {
+    let output = match Output::open(&args.output) {
+        Ok(output) => output,
+        Err(error) => return failed(&cannot("write", &args.output, &error), 1),
+    };
+    let (mut done, mut weights, mut all_done) = (Vec::new(), Vec::new(), true);
+    let mut fail = |errors: &[Diagnostic], input: Option<&Input>, path: &Path| {
+        let lost = if args.report || args.paths.len() > 1 { Lost::Of(path) } else { Lost::All };
+        render::errors(errors, input, lost);
+        all_done = false;
+    };
+    for path in &args.paths {
+        match input::programs(path, None, Kind::Ptx) {
+            Err(errors) => fail(&errors, None, path),
+            Ok(programs) => {
+                for program in programs {
+                    match one(args, &program) {
+                        Ok(rewritten) => {
+                            weights.extend(rewritten.functions);
+                            done.push(Done { name: name(path, &program), bytes: rewritten.text.into_bytes() });
+                        }
+                        Err(errors) => fail(&errors, Some(&program.input), path),
+                    }
+                }
+            }
+        }
+    }
+    if done.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    render::say(&summary(&weights));
+    if args.report {
+        let printed = output::print(&table(&weights));
+        return if printed && all_done { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if done.len() > 1 && !matches!(output, Output::Folder(_)) {
+        let message = format!("there are {} files of PTX and one output: '{}'", done.len(), args.output.display());
+        return failed(&[Diagnostic::new(message).help("give a folder by -o FOLDER/")], 2);
+    }
+    match write(args, output, done) {
+        Ok(()) if all_done => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        Err(errors) => failed(&errors, 1),
+    }
+}
+
+fn failed(errors: &[Diagnostic], status: u8) -> ExitCode {
+    render::errors(errors, None, Lost::All);
+    ExitCode::from(status)
+}
+
+/// The name of the file in a folder.
+fn name(path: &Path, program: &Program) -> PathBuf {
+    let of = if path.is_dir() { &program.path } else { path };
+    let stem = of.file_stem().map(|stem| stem.to_string_lossy().into_owned()).filter(|stem| stem != "-");
+    let gpu = if program.gpu > 0 { format!(".sm_{}", program.gpu) } else { String::new() };
+    format!("{}{gpu}.ptx", stem.unwrap_or_else(|| "kernel".to_owned())).into()
+}
+
+fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
+    let input = &program.input;
+    if !matches!(program.kind, Kind::Ptx | Kind::Binary) {
+        let help = "compile it, and give the PTX; `ptx-atomics lower -O2` optimizes what it lowers";
+        return Err(Diagnostic::new(format!("'{}' is no PTX", input.name())).help(help).into());
+    }
+    let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is no text", input.name())))?;
+    let options = Options {
+        rewrites: args.rewrites,
+        launch: Launch { alone: args.alone, grid: args.grid },
+        ..Options::default()
+    };
+    let rewritten = rewrite(text, &options).map_err(|error| errors(input, error))?;
+    if args.verbose {
+        for said in &rewritten.said {
+            let what = if said.applied { "done" } else { "missed" };
+            let place = format!("{}:{}", input.name(), said.line);
+            render::say(&format!("{place}: {what} [{}]: {}: {}", said.rewrite, said.instruction, said.message));
+        }
+    }
+    if rewritten.text != text {
+        verify(args, input, text, &rewritten.text)?;
+    }
+    Ok(rewritten)
+}
+
+fn errors(input: &Input, error: Error) -> Errors {
+    match error {
+        Error::Unread(errors) => {
+            let located = |error: ptx_atomics::ptx::ModuleError| Diagnostic {
+                location: Some(Location { file: input.name().to_owned(), line: error.line, column: 0 }),
+                ..Diagnostic::new(error.reason)
+            };
+            errors.0.into_iter().map(located).collect()
+        }
+        Error::Target(reason) => Diagnostic::new(format!("'{}': {reason}", input.name())).into(),
+    }
+}
+
+/// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
+/// has a data race if the same one had none.
+fn verify(args: &OptimizeArgs, input: &Input, before: &str, after: &str) -> Result<(), Errors> {
+    let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
+    let read =
+        |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
+    let modules = [read(before)?, read(after)?];
+    let found = modules.each_ref().map(|module| {
+        let kernels = ptx_hazards::read(module);
+        let wrong = kernels.iter().flat_map(|kernel| ptx_hazards::check(kernel, Readings::DEFAULT).findings);
+        let wrong = wrong.filter(|finding| matches!(finding.verdict, Verdict::Wrong | Verdict::NotChecked));
+        wrong.map(|finding| (finding.kernel, finding.rule)).counts()
+    });
+    if let Some(((kernel, _), _)) = found[1].iter().find(|(key, count)| found[0].get(key).is_none_or(|old| old < count))
+    {
+        return Err(bug(format!("lacks a wait or fence in '{kernel}' that it had")));
+    }
+    let deadline = Instant::now() + Duration::from_secs(args.time_limit);
+    for function in modules[0].functions().filter(|function| function.body.is_some()) {
+        if !Head::read(&function.head).is_entry || Instant::now() >= deadline {
+            continue;
+        }
+        let own = |module: &Module| module.functions().find(|other| other.name == function.name).cloned();
+        let same = own(&modules[1]).is_some_and(|other| other.to_string() == function.to_string());
+        if !same && races(&modules, &function.name, args.grid, deadline) == [false, true] {
+            return Err(bug(format!("has a data race in '{}' that it had not", function.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether executions of the same launch have a data race: before, and after. What cannot be launched has none.
+fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, deadline: Instant) -> [bool; 2] {
+    let given = Given { grid, ..Given::default() };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let Some(launch) =
+        search(&modules[0], kernel, &given, left).ok().and_then(|found| Some(found.first()?.launch.clone()))
+    else {
+        return [false; 2];
+    };
+    modules.each_ref().map(|module| {
+        (0..3).any(|seed| {
+            let options = ptx_hazards::options(seed, Limits::default());
+            let Ok(mut device) = Device::new(module, options) else { return false };
+            let launched = launch.launch(&mut device);
+            let races =
+                |report: ptx_execute::Report| report.findings.iter().any(|found| found.kind == FindingKind::Race);
+            Instant::now() < deadline && device.launch(&launched).is_ok_and(races)
+        })
+    })
+}
+
+fn summary(weights: &[Weight]) -> String {
+    let [before, after] =
+        [weights.iter().map(|one| one.before).sum::<u64>(), weights.iter().map(|one| one.after).sum()];
+    let s = if weights.len() == 1 { " orders" } else { "s order" };
+    format!("{} function{s} memory: weight {before} before, {after} after", weights.len())
+}
+
+/// A line for each function.
+fn table(weights: &[Weight]) -> String {
+    let line = |Weight { function, before, after }: &Weight| format!("{before}\t{after}\t{function}\n");
+    weights.iter().map(line).collect()
+}
+
+fn write(args: &OptimizeArgs, output: Output, done: Vec<Done>) -> Result<(), Errors> {
+    let mut contents = Vec::new();
+    if let Output::Folder(folder) = &output {
+        fs::create_dir_all(folder).map_err(|error| cannot("write", folder, &error))?;
+        let twice = done.iter().map(|one| &one.name).duplicates().map(|name| {
+            Diagnostic::new(format!("two inputs would be '{}'", folder.join(name).display()))
+                .help("give them one by one")
+        });
+        let twice: Errors = twice.collect();
+        if !twice.is_empty() {
+            return Err(twice);
+        }
+        for Done { name, bytes } in done {
+            let name = folder.join(name);
+            let output = Output::open(&name).map_err(|error| cannot("write", &name, &error))?;
+            contents.push(Content { name, output, bytes });
+        }
+    } else if let Some(Done { bytes, .. }) = done.into_iter().next() {
+        contents.push(Content { name: args.output.clone(), output, bytes });
+    }
+    output::publish(contents).map_err(|(name, error)| cannot("write", &name, &error))
+}
