@@ -3,6 +3,7 @@
 //! Without features, this is what needs no LLVM:
 //! - [`lowering`]: the ABI tables, the targets, and the lowering of one operation;
 //! - [`optimize`]: atomics and fences made cheaper, before they are lowered;
+//! - [`rewrite`]: the same in the PTX of any compiler;
 //! - [`ptx`]: PTX as types, with its parser and its printer;
 //! - [`judge`]: what PTX guarantees, recomputed from its instructions alone.
 //!
@@ -49,6 +50,7 @@ pub use ptx_atomics_mapping as mapping;
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
 pub use ptx_atomics_optimize as optimize;
+pub use ptx_atomics_rewrite as rewrite;
 pub use ptx_isa as ptx;
 #[cfg(feature = "model")]
 pub use ptx_memory_model as memory_model;

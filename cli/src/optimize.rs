@@ -8,12 +8,12 @@ use std::{
 };
 
 use itertools::Itertools;
+use ptx_atomics::rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::ptx::readings::Readings,
     ptx::{Head, Module},
 };
-use ptx_atomics_rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_execute::{Device, FindingKind, Given, search};
 use ptx_hazards::{Limits, Verdict};
 

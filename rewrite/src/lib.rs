@@ -24,6 +24,7 @@
 
 mod apply;
 mod feed;
+mod launch;
 mod reach;
 
 use itertools::Itertools;
@@ -31,17 +32,8 @@ use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Target};
 use ptx_atomics_optimize::{self as optimize, Condition, Remark, Rewrite, Rewrites};
 use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
 
+pub use self::launch::Launch;
 use self::{apply::Edit, feed::Fed, reach::Reach};
-
-/// What a PTX file does not say of its launches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// While a grid runs, nobody else accesses its memory: no other grid, no host, no other GPU. Orders of streams and events, and waits
-    /// for the grid's end, are no such accesses.
-    pub alone: bool,
-    /// How many CTAs the grid has.
-    pub grid: Option<[u32; 3]>,
-}
 
 /// What is rewritten, and what is known.
 #[derive(Clone, Copy, Debug)]

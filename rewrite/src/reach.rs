@@ -8,7 +8,7 @@ use ptx_isa::{
 };
 use rustc_hash::FxHashSet;
 
-use crate::Launch;
+use crate::launch::Launch;
 
 /// How many steps back an address is followed.
 const DEEPEST: usize = 32;

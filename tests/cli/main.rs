@@ -219,9 +219,19 @@ fn shell() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let pages = folder.path().join("man1");
     success(ptx_atomics().arg("man").arg(&pages))?;
-    for command in
-        ["", "-lower", "-table", "-check", "-conformance", "-litmus", "-run", "-verify-mapping", "-completions", "-man"]
-    {
+    for command in [
+        "",
+        "-lower",
+        "-table",
+        "-check",
+        "-conformance",
+        "-litmus",
+        "-optimize",
+        "-run",
+        "-verify-mapping",
+        "-completions",
+        "-man",
+    ] {
         let page = fs::read_to_string(pages.join(format!("ptx-atomics{command}.1")))?;
         let words = [&*format!(".TH ptx-atomics{command} 1"), "ptx-atomics 0.", ".SH SYNOPSIS"];
         assert!(words.iter().all(|word| page.contains(word)), "{command}: {page}");
