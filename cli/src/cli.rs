@@ -677,6 +677,9 @@ pub struct OptimizeArgs {
     /// on, off, or rewrites, as scope+loops
     #[arg(long, value_name = "REWRITES", default_value = "on")]
     pub rewrites: Rewrites,
+    /// Let loops that wait poll with relaxed loads first: cheaper where there is something to wait for, one load more where not
+    #[arg(long)]
+    pub polls: bool,
     /// Say of each instruction what was done, and what stood in the way
     #[arg(short, long)]
     pub verbose: bool,

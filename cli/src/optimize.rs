@@ -98,6 +98,7 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
     let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is no text", input.name())))?;
     let options = Options {
         rewrites: args.rewrites,
+        polls: args.polls,
         launch: Launch { alone: args.alone, grid: args.grid },
         ..Options::default()
     };

@@ -159,7 +159,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     // What is said of a launch must be so.
     let grid = in_one(Scope::Cta).then_some([1; 3]);
     let launch = Launch { alone: alone && in_one(Scope::Gpu), grid };
-    let options = Options { rewrites: Rewrites::on(), launch, without };
+    let options = Options { rewrites: Rewrites::on(), polls: true, launch, without };
     let rewritten = rewrite(&text, &options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     if rewritten.text == text {
         return Verdict::Same;

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::options::Options;
 
 /// How often a loop is taken to go round.
-const ROUNDS: u64 = 8;
+pub const ROUNDS: u64 = 8;
 
 /// The weight of an opcode by how it begins.
 const WEIGHTS: [(&str, u64); 7] = [

@@ -21,9 +21,10 @@ mod ordering;
 mod remark;
 mod rewrites;
 
-use ptx_atomics_lowering::AtomicOp;
+use ptx_atomics_lowering::{AtomicOp, Operation};
 use rustc_hash::FxHashSet;
 
+pub use self::cost::ROUNDS;
 use self::{cost::Costs, edit::Editor};
 pub use self::{
     function::{Address, Atomic, Block, End, Event, EventKind, Function, Threads},
@@ -66,22 +67,30 @@ pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
     said_once(remarks)
 }
 
-/// What the orderings of a function cost: each barrier of its machine code by what it waits for, eight times as much in a loop, and so on.
-/// What an access costs that orders nothing is not counted.
-pub fn weight(function: &Function, options: &Options) -> u64 {
+/// What the orderings of each block of a function cost: the barriers of its machine code by what they wait for, [`ROUNDS`] times as much in
+/// each loop. What an access costs that orders nothing is not counted.
+pub fn weights(function: &Function, options: &Options) -> Vec<u64> {
     let costs = Costs::new(options);
     let predecessors = graph::predecessors(function);
     let (_, depths) = graph::loops(function, &predecessors);
-    let of = |op: &AtomicOp, depth: u32| costs.of(op).map_or(0, |cost| cost.in_loops(depth).looped());
     let of_block = |(block, depth): (&Block, &u32)| -> u64 {
         let atomics = block.events.iter().filter_map(Event::atomic);
-        let one = |atomic: &Atomic| match atomic.is_fence() {
-            true => of(&atomic.op, *depth),
-            false => of(&atomic.op, *depth).saturating_sub(of(&ordering::keep(atomic.op, false, false), *depth)),
-        };
-        atomics.map(one).sum()
+        atomics.map(|atomic| ordered(&costs, &atomic.op, *depth)).sum()
     };
-    function.blocks.iter().zip(&depths).map(of_block).sum()
+    function.blocks.iter().zip(&depths).map(of_block).collect()
+}
+
+/// The same of one operation, in no loop.
+pub fn weight_of(op: &AtomicOp, options: &Options) -> u64 {
+    ordered(&Costs::new(options), op, 0)
+}
+
+fn ordered(costs: &Costs<'_>, op: &AtomicOp, depth: u32) -> u64 {
+    let of = |op: &AtomicOp| costs.of(op).map_or(0, |cost| cost.in_loops(depth).looped());
+    match op.operation {
+        Operation::Fence => of(op),
+        _ => of(op).saturating_sub(of(&ordering::keep(*op, false, false))),
+    }
 }
 
 /// Of each operation and rewrite the last word; that it was missed only where nothing was done.

@@ -44,7 +44,7 @@ impl Labels {
         Self { stem, count: 0 }
     }
 
-    fn new_one(&mut self) -> String {
+    pub fn new_one(&mut self) -> String {
         self.count += 1;
         format!("{}{}", self.stem, self.count - 1)
     }
@@ -80,6 +80,21 @@ pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, label
     Some(applier.edits)
 }
 
+/// Where an instruction stands, with its semicolon.
+pub fn span(text: &str, fed: &Fed<'_>, step: usize) -> Range<usize> {
+    let Range { start, end } = fed.lines[step].span;
+    let rest = &text[end..];
+    let blank = rest.len() - rest.trim_start().len();
+    if rest[blank..].starts_with(';') && !text[start..end].ends_with(';') { start..end + blank + 1 } else { start..end }
+}
+
+/// What a line begins with: blanks.
+pub fn indent(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = &text[start..at];
+    &line[..line.len() - line.trim_start().len()]
+}
+
 struct Applier<'a, 'm> {
     text: &'a str,
     fed: &'a Fed<'m>,
@@ -89,23 +104,12 @@ struct Applier<'a, 'm> {
 }
 
 impl Applier<'_, '_> {
-    /// Where an instruction stands, with its semicolon.
     fn span(&self, step: usize) -> Range<usize> {
-        let Range { start, end } = self.fed.lines[step].span;
-        let rest = &self.text[end..];
-        let blank = rest.len() - rest.trim_start().len();
-        if rest[blank..].starts_with(';') && !self.text[start..end].ends_with(';') {
-            start..end + blank + 1
-        } else {
-            start..end
-        }
+        span(self.text, self.fed, step)
     }
 
-    /// What a line begins with: blanks.
     fn indent(&self, at: usize) -> &str {
-        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = &self.text[start..at];
-        &line[..line.len() - line.trim_start().len()]
+        indent(self.text, at)
     }
 
     fn insert(&mut self, at: usize, text: String) {
@@ -238,7 +242,7 @@ const SEMANTICS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// An access with what is new of its semantics and its scope.
-fn respelled(mnemonic: &str, old: &AtomicOp, new: &AtomicOp) -> Option<String> {
+pub fn respelled(mnemonic: &str, old: &AtomicOp, new: &AtomicOp) -> Option<String> {
     let ordering = match new.operation {
         Operation::CmpXchg { failure, .. } => new.ordering.join(failure),
         _ => new.ordering,

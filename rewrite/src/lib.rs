@@ -25,21 +25,24 @@
 mod apply;
 mod feed;
 mod launch;
+mod polls;
 mod reach;
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Target};
+use ptx_atomics_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
 use ptx_atomics_optimize::{self as optimize, Condition, Remark, Rewrite, Rewrites};
 use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
 
 pub use self::launch::Launch;
-use self::{apply::Edit, feed::Fed, reach::Reach};
+use self::{apply::Edit, feed::Fed, polls::Poll, reach::Reach};
 
 /// What is rewritten, and what is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The rewrites. [`Rewrite::Writes`] is none of PTX.
     pub rewrites: Rewrites,
+    /// Whether a loop that waits polls with relaxed loads first. It adds instructions, and pays where there is something to wait for.
+    pub polls: bool,
     /// Of all kernels of the file.
     pub launch: Launch,
     /// A condition that is taken for granted, to see that it matters. For a test alone.
@@ -49,7 +52,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rewrites: Rewrites::on(), launch: Launch::default(), without: None }
+        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), without: None }
     }
 }
 
@@ -73,8 +76,8 @@ pub struct Said {
     pub line: u32,
     /// The instruction there.
     pub instruction: String,
-    /// By which rewrite.
-    pub rewrite: Rewrite,
+    /// By which rewrite: the name of one of the optimizer, or `polls`.
+    pub rewrite: &'static str,
     /// Whether it was done.
     pub applied: bool,
     /// What was done and why, or what stood in the way; a sentence without an end.
@@ -140,35 +143,62 @@ fn one(
         ..optimize::Options::new(Policy::default(), *target)
     };
     let all = with(options.rewrites);
-    let before = optimize::weight(&fed.function, &all);
+    let before = optimize::weights(&fed.function, &all);
     let mut done = None;
     // Some edges have no place in the text. What is done without loops has none.
     for rewrites in [options.rewrites, options.rewrites.without(Rewrite::Loops)] {
         let mut after = fed.function.clone();
         let remarks = optimize::optimize(&mut after, &with(rewrites));
         if let Some(edits) = apply::apply(text, fed, &after, target, labels) {
-            done = Some((edits, remarks, optimize::weight(&after, &all)));
+            done = Some((edits, remarks, after));
             break;
         }
     }
-    let Some((edits, remarks, after)) = done else { return Vec::new() };
-    rewritten.said.extend(said(function, fed, remarks));
+    let Some((mut edits, mut remarks, after)) = done else { return Vec::new() };
+    let mut weights = optimize::weights(&after, &all);
+    let mut polled = Vec::new();
+    if options.polls {
+        let costs = |op: &AtomicOp| optimize::weight_of(op, &all) > 0;
+        for Poll { block, step, edit } in polls::polls(text, fed, &after, labels, costs) {
+            edits.push(edit);
+            remarks.retain(|remark| remark.applied || remark.id != step);
+            polled.push(step);
+            // The block behind goes round where the location has changed again.
+            weights[block] /= optimize::ROUNDS;
+        }
+    }
+    let (before, after) = (before.iter().sum(), weights.iter().sum());
+    rewritten.said.extend(said(function, fed, remarks, &polled));
     if before > 0 {
         rewritten.functions.push(Weight { function: function.name.clone(), before, after });
     }
     edits
 }
 
-fn said<'a>(function: &'a Function, fed: &'a Fed<'_>, remarks: Vec<Remark>) -> impl Iterator<Item = Said> + 'a {
+fn said<'a>(
+    function: &'a Function,
+    fed: &'a Fed<'_>,
+    remarks: Vec<Remark>,
+    polled: &'a [usize],
+) -> impl Iterator<Item = Said> + 'a {
+    let at = |id: usize| (fed.lines[id].number, fed.lines[id].text.split_whitespace().join(" "));
     let all = remarks.into_iter().map(|Remark { id, rewrite, applied, message }| Said {
         function: function.name.clone(),
-        line: fed.lines[id].number,
-        instruction: fed.lines[id].text.split_whitespace().join(" "),
-        rewrite,
+        line: at(id).0,
+        instruction: at(id).1,
+        rewrite: rewrite.into(),
         applied,
         message,
     });
-    all.sorted_by_key(|said| said.line)
+    let polled = polled.iter().map(move |id| Said {
+        function: function.name.clone(),
+        line: at(*id).0,
+        instruction: at(*id).1,
+        rewrite: "polls",
+        applied: true,
+        message: "polls with relaxed loads in front of the loop".into(),
+    });
+    all.chain(polled).sorted_by_key(|said| said.line)
 }
 
 /// The target of a module.

@@ -7,10 +7,9 @@ const ALONE: Launch = Launch { alone: true, grid: None };
 const ONE_CTA: Launch = Launch { alone: true, grid: Some([1, 1, 1]) };
 const OPEN: Launch = Launch { alone: false, grid: None };
 
-fn module(head: &str, body: &str) -> String {
+fn module(target: &str, head: &str, body: &str) -> String {
     format!(
-        ".version 8.6
-.target sm_90
+        "{target}
 .address_size 64
 .visible .entry k(.param .u64 .ptr .global in) {head} {{
 \t.reg .pred %p<4>;
@@ -27,10 +26,14 @@ fn module(head: &str, body: &str) -> String {
 
 /// The lines that change, as `- old` and `+ new`; instructions stand between semicolons.
 fn check(head: &str, body: &str, launch: Launch, expected: &str) {
+    check_with(".version 8.6\n.target sm_90", head, body, Options { launch, ..Options::default() }, expected);
+}
+
+fn check_with(target: &str, head: &str, body: &str, options: Options, expected: &str) {
     let line = |one: &str| if one.ends_with(':') { one.to_owned() } else { format!("\t{one};") };
     let body = body.split(';').map(str::trim).filter(|one| !one.is_empty()).map(line).join("\n");
-    let before = module(head, &body);
-    let rewritten = rewrite(&before, &Options { launch, ..Options::default() }).expect("PTX");
+    let before = module(target, head, &body);
+    let rewritten = rewrite(&before, &options).expect("PTX");
     let text = rewritten.text;
     text.parse::<ptx_isa::Module>().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), text.lines().collect());
@@ -46,7 +49,7 @@ fn check(head: &str, body: &str, launch: Launch, expected: &str) {
         }
     }
     assert_eq!(said.join(" "), expected, "\n{text}\n{:#?}", rewritten.said);
-    let again = rewrite(&text, &Options { launch, ..Options::default() }).expect("PTX");
+    let again = rewrite(&text, &options).expect("PTX");
     assert_eq!(again.text, text, "it is done once");
 }
 
@@ -228,4 +231,28 @@ fn shared_memory() {
     check("", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cluster"));
     check("", &with("flag", ".shared", "call.uni elsewhere, ();"), OPEN, &becomes("flag", ".shared", "cluster"));
     check(".maxclusterrank 1", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cta"));
+}
+
+/// Without fences that only acquire, a loop polls with relaxed loads in front of itself.
+#[test]
+fn loops_that_poll() {
+    let check = |body: &str, expected: &str| {
+        let options = Options { polls: true, ..Options::default() };
+        check_with(".version 7.0\n.target sm_80", "", body, options, expected);
+    };
+    let load = "ld.acquire.gpu.global.b32 %r1, [%rd1];";
+    let relaxed = "ld.relaxed.gpu.global.b32 %r1, [%rd1];";
+    let behind = "ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2";
+    let compare = "setp.eq.s32 %p1, %r1, 0;";
+    check(
+        &format!("L:; {load} {compare} @%p1 bra L; {behind}"),
+        &format!("+ $rewritten0: + {relaxed} + {compare} + @%p1 bra $rewritten0;"),
+    );
+    // What one round leaves for the next one would be done twice.
+    check(&format!("mov.b32 %r5, 0; L:; {load} add.u32 %r5, %r5, 1; {compare} @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {load} {compare} st.shared.b32 [flag], %r1; @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {load} {compare} @%p2 mov.b32 %r1, 0; @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {compare} {load} @%p1 bra L; {behind}"), "");
+    // It costs nothing at scope cta.
+    check(&format!("L:; {load} {compare} @%p1 bra L; {behind}").replace("gpu", "cta"), "");
 }
