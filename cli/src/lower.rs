@@ -46,7 +46,7 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     let into_folder = matches!(output, Output::Folder(_));
     let mut all_done = true;
     let mut done = Vec::new();
-    let at_once = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    let at_once = at_once(args);
     let mut paths = args.paths.iter();
     let mut begun = VecDeque::new();
     loop {
@@ -74,6 +74,11 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     }
 }
 
+/// How many processes are at work at once.
+fn at_once(args: &LowerArgs) -> usize {
+    args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into))
+}
+
 fn lost<'a>(args: &LowerArgs, path: &'a Path) -> Lost<'a> {
     if args.paths.len() > 1 { Lost::Of(path) } else { Lost::All }
 }
@@ -97,6 +102,8 @@ fn begin(args: &LowerArgs, path: &Path) -> Result<(Job, Started), Failed> {
     job.options = args.options();
     job.level = args.level;
     job.codegen_level = args.codegen_level;
+    // Several inputs keep all processors busy by themselves.
+    job.processes = if args.paths.len() > 1 { 1 } else { at_once(args) };
     match isolated::start(&job) {
         Ok(started) => Ok((job, started)),
         Err(errors) => Err((errors, Some(job.input))),

@@ -63,6 +63,7 @@ struct Request {
     level: Option<u8>,
     codegen_level: Option<u8>,
     comments: bool,
+    processes: usize,
 }
 
 impl Helper {
@@ -147,6 +148,7 @@ impl Worker {
             level: job.level,
             codegen_level: job.codegen_level,
             comments: job.comments,
+            processes: job.processes,
         };
         let mut line = serde_json::to_vec(&request)?;
         line.push(b'\n');
@@ -216,8 +218,8 @@ fn answer(
     let bytes = exactly(from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Input::new(request.name, bytes);
     input.keep_lines = request.keep_lines;
-    let Request { language, emit, module, options, level, codegen_level, comments, .. } = request;
-    let job = Job { input, language, emit, module, options, level, codegen_level, comments };
+    let Request { language, emit, module, options, level, codegen_level, comments, processes, .. } = request;
+    let job = Job { input, language, emit, module, options, level, codegen_level, comments, processes };
 
     let tell = |reply: &Reply| -> io::Result<()> {
         let mut to = io::stdout().lock();

@@ -40,6 +40,8 @@ pub struct Job {
     pub codegen_level: Option<u8>,
     /// Whether PTX has LLVM's comments: that of a line of the source says where it was inlined.
     pub comments: bool,
+    /// How many processes may generate the code of a large module at once. The bytes are the same.
+    pub processes: usize,
 }
 
 /// What an input is written in.
@@ -156,6 +158,7 @@ impl Job {
             level: None,
             codegen_level: None,
             comments: false,
+            processes: 1,
         }
     }
 

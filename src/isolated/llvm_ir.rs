@@ -17,6 +17,7 @@ use ptx_atomics_lowering::{PtxVersion, Target};
 
 use super::{
     part::Part,
+    parts,
     process::{self, Functions, Stage},
     unoptimized::Unoptimized,
 };
@@ -109,7 +110,10 @@ pub fn finish(
     let bytes = match job.emit {
         Emit::LlvmIr => llvm::ir(module),
         Emit::LlvmBc => llvm::bitcode(module),
-        _ => llvm::ptx(module, machine, &options.target)?,
+        _ => {
+            let by_parts = if is_whole { parts::ptx(module, machine, &options.target, job.processes) } else { None };
+            by_parts.map_or_else(|| llvm::ptx(module, machine, &options.target), Ok)?
+        }
     };
     if job.emit == Emit::Ptx && is_whole {
         kept.verify(&bytes)?;

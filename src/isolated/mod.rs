@@ -31,6 +31,7 @@ mod lower;
 mod mlir;
 mod obituary;
 mod part;
+mod parts;
 mod process;
 mod unoptimized;
 mod work;
