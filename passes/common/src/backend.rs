@@ -16,8 +16,12 @@ pub use self::{
 };
 
 /// The tables, by version of LLVM.
-const TABLES: [([u32; 3], &str); 2] =
-    [([22, 1, 8], include_str!("backend/22.1.8.txt")), ([23, 1, 4], include_str!("backend/23.1.4.txt"))];
+const TABLES: [([u32; 3], &str); 4] = [
+    ([22, 1, 2], include_str!("backend/22.1.2.txt")),
+    ([22, 1, 8], include_str!("backend/22.1.8.txt")),
+    ([23, 1, 1], include_str!("backend/23.1.1.txt")),
+    ([23, 1, 4], include_str!("backend/23.1.4.txt")),
+];
 
 impl Backend {
     /// The versions of LLVM, as major, minor and patch, of which there are tables.
