@@ -199,5 +199,7 @@ fn what_becomes_ptx_may_stay_llvms_own() {
     check(Emit::Ptx, "embed=assembly", "", Some(Embed::Assembly));
     check(Emit::Ptx, "", "embed=assembly", Some(Embed::Assembly));
     check(Emit::Ptx, "embed=native", "embed=assembly", Some(Embed::Native));
-    [Emit::LlvmIr, Emit::LlvmBc, Emit::Mlir, Emit::MlirBc].map(|emit| check(emit, "", "", None));
+    for emit in [Emit::LlvmIr, Emit::LlvmBc, Emit::Mlir, Emit::MlirBc] {
+        check(emit, "", "", None);
+    }
 }
