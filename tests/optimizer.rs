@@ -120,8 +120,10 @@ fn pin(name: &str) -> Result<(), Failed> {
 fn ordered(ptx: &str) -> Result<Vec<(String, String)>, Failed> {
     let module: Module = ptx.parse()?;
     let lines: Vec<_> = ptx.lines().collect();
-    let text = |number: u32| lines[number as usize - 1].split("//").next().unwrap_or_default().trim();
-    let shown = |line: &&str| {
+    let code = |number: u32| lines[number as usize - 1].split("//").next().unwrap_or_default();
+    // LLVM has a tab behind the name of an instruction of its own.
+    let text = |number: u32| code(number).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = |line: &String| {
         let words = ["atom", "red", "fence", "membar", "bra", "@", "$L"];
         let memory = line.starts_with("ld.") || line.starts_with("st.");
         memory && !line.contains(".param") || words.iter().any(|word| line.starts_with(word))

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    llvm::{Input, Options},
+    llvm::{Embed, Input, Options},
     ptx_from_llvm_ir,
 };
 use testing::{
@@ -342,8 +342,9 @@ fn checked() -> Result<(), Failed> {
 fn library() -> Result<(), Failed> {
     let path = "tests/inputs/scoped.ll";
     let input = Input::new(path, fs::read(root().join(path))?);
-    let ptx =
-        ptx_from_llvm_ir(&input, &Options::new(target("sm_90", None))).map_err(|errors| format!("{errors:#?}"))?;
+    // What the command leaves to LLVM, the library leaves where it is asked to.
+    let options = Options { embed: Embed::Native, ..Options::new(target("sm_90", None)) };
+    let ptx = ptx_from_llvm_ir(&input, &options).map_err(|errors| format!("{errors:#?}"))?;
     assert_eq!(String::from_utf8(ptx)?, success(ptx_atomics().args(["lower", path]))?);
     Ok(())
 }

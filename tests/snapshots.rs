@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    llvm::{Input, Options},
+    llvm::{Embed, Input, Options},
     lowering::{Strategy, Target, ptx::Scope},
     ptx_from_llvm_ir,
 };
@@ -73,7 +73,9 @@ fn as_the_command() -> Vec<Trial> {
 
 fn compare(file: &str, target: &Target, strategy: Strategy) -> Result<(), Failed> {
     let path = Path::new(INPUTS).join(file);
-    let options = Options { policy: strategy.into(), default_scope: default_scope(target), ..Options::new(*target) };
+    // What the command leaves to LLVM, the library leaves where it is asked to.
+    let native = Options { embed: Embed::Native, ..Options::new(*target) };
+    let options = Options { policy: strategy.into(), default_scope: default_scope(target), ..native };
     let input = Input::new(file, fs::read(root().join(&path))?);
     let ptx = ptx_from_llvm_ir(&input, &options).map_err(|errors| errors.to_string())?;
     let mut command = ptx_atomics();

@@ -136,8 +136,8 @@ pub struct LowerArgs {
     /// a warning)
     #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
     pub asynchronous: Option<AsyncMode>,
-    /// What operations become [default: that of the module, or else assembly]: native leaves LLVM's own instruction where this version
-    /// of LLVM prints just what is chosen, assembly none. Native is for PTX: another LLVM may print something else
+    /// What operations become [default: that of the module, or else native for PTX, and assembly for LLVM IR]: native leaves LLVM's own
+    /// instruction where this version of LLVM prints just what is chosen, in functions whose memory only atomics touch; assembly none
     #[arg(long, value_name = "HOW", value_parser = settings::embed)]
     pub embed: Option<Embed>,
     /// Whether what stays LLVM's own is compared with what LLVM prints [default: that of the module, or else off]

@@ -1,7 +1,7 @@
 //! What a version of LLVM prints for every atomic and fence, as a table for `embed = native`.
 
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, Policy, Target, Type, lower,
+    AtomicOp, Policy, Target, lower,
     ptx::{Code, Function, Instruction, Space},
 };
 use ptx_atomics_pass::backend::{Asked, Backend, Measured, Plain};
@@ -60,13 +60,8 @@ pub fn measure(
 pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
     let spaces = [Space::Global, Space::Generic, Space::Shared];
     cells(target, llvm, &spaces, |op| {
-        // LLVM has none of 128 bits, and ends at some.
-        let is_wide =
-            matches!(op.operation, Operation::Load(access) | Operation::Store(access) if access.ty == Type::I128);
         let lowering = lower(op, &Policy::default(), target);
-        !is_wide
-            && Asked::of(op).is_some()
-            && lowering.is_ok_and(|lowering| Plain::of(&lowering.sequence, op).is_some())
+        Asked::of(op).is_some() && lowering.is_ok_and(|lowering| Plain::of(&lowering.sequence, op).is_some())
     })
 }
 
@@ -97,7 +92,7 @@ fn of_operation(function: &Function) -> impl Iterator<Item = Option<&Instruction
         Code::Instruction { .. } => Some(None),
         Code::Other(other) => {
             let is_own = other.guard.is_none()
-                && (["ret", "mov.b128"].contains(&other.mnemonic.as_str())
+                && (other.mnemonic == "ret"
                     || ["ld.param.", "st.param."].iter().any(|of| other.mnemonic.starts_with(of)));
             (!is_own).then_some(None)
         }

@@ -2,7 +2,7 @@
 
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Outcome, Remark, Settings, remarks};
+use ptx_atomics_pass::{Diagnostic, Embed, Errors, Input, Outcome, Remark, Settings, remarks};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 
@@ -177,12 +177,32 @@ impl Job {
         self.with_options(format!("{},async=off", self.options))
     }
 
-    /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, unless
-    /// somebody says otherwise.
+    /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, and what
+    /// becomes PTX stays LLVM's own where this LLVM prints just what is chosen, unless somebody says otherwise.
     pub fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
         of_module.override_with(&self.options, "the options")?;
         let optimized = self.level.is_some_and(|level| level > 0);
         of_module.optimize = of_module.optimize.or(optimized.then(Rewrites::on));
+        if self.emit == Emit::Ptx {
+            of_module.embed = of_module.embed.or(Some(Embed::Native));
+        }
         Ok(of_module)
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn what_becomes_ptx_may_stay_llvms_own() {
+    let check = |emit, options: &str, flag: &str, expected| {
+        let job = Job { emit, ..Job::new(Input::new("a.ll", "")).with_options(options.into()) };
+        let settings = job.settings(Settings::of_flag(flag).expect("options")).expect("options");
+        assert_eq!(settings.embed, expected, "{emit} {options} {flag}");
+    };
+    check(Emit::Ptx, "", "", Some(Embed::Native));
+    check(Emit::Ptx, "embed=assembly", "", Some(Embed::Assembly));
+    check(Emit::Ptx, "", "embed=assembly", Some(Embed::Assembly));
+    check(Emit::Ptx, "embed=native", "embed=assembly", Some(Embed::Native));
+    for emit in [Emit::LlvmIr, Emit::LlvmBc, Emit::Mlir, Emit::MlirBc] {
+        check(emit, "", "", None);
     }
 }

@@ -78,6 +78,14 @@ pub fn ptx_atomics() -> Command {
     command
 }
 
+/// `ptx-atomics lower --embed assembly`, for PTX that is compared with that of another route: what the pass in MLIR, a plugin or another
+/// strategy made is assembly, and the registers around it are chosen otherwise than around LLVM's own instructions.
+pub fn lower_to_assembly() -> Command {
+    let mut command = ptx_atomics();
+    command.args(["lower", "--embed", "assembly"]);
+    command
+}
+
 /// Runs a command and fails on any exit status but 0.
 pub fn success(command: &mut Command) -> Result<String, Failed> {
     let Output { status, stdout, stderr } = command.output()?;

@@ -113,7 +113,7 @@ fn compilers() -> Result<(), Failed> {
     check("OURS && sed -i s/ld.relaxed.gpu/ld/ $2", "1 not-atomic, 3 right")?;
     check("OURS && sed -i 's/add.u32/or.b32/' $2", "2 right, 2 value")?;
     check(
-        "OURS && sed -i 's/ld.relaxed.gpu.global.b32 %r[0-9]*,/ld.relaxed.gpu.global.b32 %r0,/' $2",
+        "OURS && sed -i 's/ld.relaxed.gpu.global.b32[[:space:]]*%r[0-9]*,/ld.relaxed.gpu.global.b32 %r0,/' $2",
         "3 right, 1 value",
     )?;
     check("OURS && sed -i '/ld.relaxed.gpu/s/$/ trap;/' $2", "3 right, 1 value")?;

@@ -42,3 +42,14 @@ define i1 @compare_exchange(ptr addrspace(1) %p, i128 %expected, i128 %new) {
   %ok = extractvalue { i128, i1 } %pair, 1
   ret i1 %ok
 }
+
+; Such names have the registers of LLVM's own instructions of 128 bits.
+@dst = addrspace(1) global i128 0, align 16
+@swap = addrspace(1) global i128 0, align 16
+
+define i128 @named(i128 %v) {
+  %r = atomicrmw xchg ptr addrspace(1) @dst, i128 %v acq_rel
+  %pair = cmpxchg ptr addrspace(1) @swap, i128 %r, i128 %v acq_rel acquire
+  %old = extractvalue { i128, i1 } %pair, 0
+  ret i128 %old
+}

@@ -20,7 +20,7 @@ use strum::IntoEnumIterator;
 use testing::{
     FP_ATOMICS, Pairs,
     cells::{self, Cell, Pointer, addresses, cells, module, scattered},
-    exists, ptx_atomics,
+    exists, lower_to_assembly, ptx_atomics,
     reasons::reasons,
     root, success, target, tool, word,
 };
@@ -172,8 +172,8 @@ impl Run {
     }
 
     fn lower(&self, flags: Flags, file: &Path, more: &[&str]) -> Result<Output, Failed> {
-        let mut command = ptx_atomics();
-        command.arg("lower").arg(file).args(["--mcpu", self.sm, "--mattr", &format!("+{}", self.ptx)]);
+        let mut command = lower_to_assembly();
+        command.arg(file).args(["--mcpu", self.sm, "--mattr", &format!("+{}", self.ptx)]);
         command.args(["--default-scope", self.scope.into(), "--strategy", flags.strategy]);
         command.args(["--fp-atomics", flags.fp_atomics]).args(flags.may_be_local.then_some("--generic-may-be-local"));
         Ok(command.args(more).output()?)
@@ -293,7 +293,7 @@ fn imported(path: &Path) -> Result<(), Failed> {
     let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
     fs::write(file.path(), stdout)?;
     for mattr in ["+ptx78", "+ptx86"] {
-        let lower = |path: &Path| success(ptx_atomics().arg("lower").arg(path).args(["--mattr", mattr]));
+        let lower = |path: &Path| success(lower_to_assembly().arg(path).args(["--mattr", mattr]));
         let expected = lower(path)?;
         assert_eq!(expected, lower(file.path())?);
         if stem == Some("operands") {
@@ -317,7 +317,7 @@ fn optimized(path: &Path) -> Result<(), Failed> {
     let optimize = ["--optimize-atomics", "all"];
     let mut changed = false;
     for target in [["--mcpu", "sm_80", "--mattr", "+ptx78"], ["--mcpu", "sm_90", "--mattr", "+ptx86"]] {
-        let lower = |path: &Path, more: &[&str]| success(ptx_atomics().arg("lower").arg(path).args(target).args(more));
+        let lower = |path: &Path, more: &[&str]| success(lower_to_assembly().arg(path).args(target).args(more));
         let expected = lower(&llvm_ir, &optimize)?;
         fs::write(&passed, lower(&mlir, &[&optimize[..], &["--emit", "mlir"]].concat())?)?;
         assert_eq!(expected, lower(&passed, &[])?, "{target:?}");
@@ -335,7 +335,7 @@ fn variables() -> Result<(), Failed> {
     let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
     fs::write(&llvm_ir, module(&cells))?;
     success(Command::new(tool("mlir-translate")).arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
-    let lower = |path: &Path, more: &[&str]| success(ptx_atomics().arg("lower").arg(path).args(more));
+    let lower = |path: &Path, more: &[&str]| success(lower_to_assembly().arg(path).args(more));
     fs::write(&passed, lower(&mlir, &["--emit", "mlir"])?)?;
     let [expected, direct, again] = [&llvm_ir, &mlir, &passed].map(|path| lower(path, &[]));
     // The pass in MLIR resolves fewer generic addresses.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, process::Command};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, exists, llvm_version, ptx_atomics, success, target, tool};
+use testing::{ASSEMBLERS, exists, llvm_version, lower_to_assembly, ptx_atomics, success, target, tool};
 
 use crate::equivalence::functions;
 
@@ -265,8 +265,8 @@ fn barriers() -> impl Iterator<Item = Program> {
 fn lower(sm: &str, ptx: &str, suffix: &str, text: &str, more: &[&str]) -> Result<String, Failed> {
     let file = tempfile::Builder::new().suffix(suffix).tempfile()?;
     fs::write(file.path(), text)?;
-    let mut command = ptx_atomics();
-    command.arg("lower").arg(file.path()).args(["--mcpu", sm, "--mattr", &format!("+{ptx}")]);
+    let mut command = lower_to_assembly();
+    command.arg(file.path()).args(["--mcpu", sm, "--mattr", &format!("+{ptx}")]);
     success(command.args(more))
 }
 

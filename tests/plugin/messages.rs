@@ -7,8 +7,12 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-
-use testing::{examples::script, plugin::plugin, tool};
+use ptx_atomics_pass::backend::Backend;
+use testing::{
+    examples::{find_rustc, script},
+    plugin::plugin,
+    success, tool,
+};
 
 use crate::hosts::Host;
 
@@ -139,23 +143,32 @@ pub unsafe extern \"ptx-kernel\" fn g(p: &AtomicU32) {
 }
 ";
 
+/// Compiles a source file by `scripts/to-llvm-ir` to PTX, with more of its variables.
+fn by_script(
+    name: &str,
+    text: &str,
+    flags: &str,
+    variables: [(&str, &str); 4],
+) -> Result<(Option<i32>, String), Failed> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join(name), text)?;
+    let mut script = script();
+    script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("OPT", "2").env("FLAGS", flags);
+    let output = script.envs(variables).output()?;
+    // On an error nothing is written.
+    let written = Path::new(&folder.path().join("out.s")).exists();
+    assert_eq!(written, output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok((output.status.code(), String::from_utf8(output.stderr)?))
+}
+
 /// Compiles two kernels by a host for a GPU, with remarks, and options in the environment.
 fn compile(host: Host, gpu: &str, version: &str, environment: &str) -> Result<(Option<i32>, String), Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
     let attributes = format!(r#""target-cpu"="{gpu}" "target-features"="+{version}""#);
     let ir = module(&attributes, "");
     let by_script = |name: &str, text: &str, rustc: &str, flags: String| {
-        let folder = tempfile::tempdir()?;
-        fs::write(folder.path().join(name), text)?;
-        let mut script = script();
-        script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("FLAGS", flags);
-        script.env("PTX_ATOMICS", environment);
-        script.envs([("CPU", gpu), ("PTX", version), ("OPT", "2"), ("NVPTX_RUSTC", rustc)]);
-        let output = script.output()?;
-        // On an error nothing is written.
-        let written = Path::new(&folder.path().join("out.s")).exists();
-        assert_eq!(written, output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Ok((output.status.code(), String::from_utf8(output.stderr)?))
+        let variables = [("CPU", gpu), ("PTX", version), ("NVPTX_RUSTC", rustc), ("PTX_ATOMICS", environment)];
+        by_script(name, text, &flags, variables)
     };
     match host {
         Host::Opt => opt(&ir, environment, &["-passes=default<O2>", "-pass-remarks=ptx-atomics"]),
@@ -329,5 +342,31 @@ define i32 @f(ptr addrspace(1) %p) {
         let (_, said) = with(program, arguments, "mcpu=sm_90,mattr=+ptx86")?;
         assert_eq!((remarks(&said, "stays as it is"), remarks(&said, " became ")), (0, 2), "{said}");
     }
+    Ok(())
+}
+
+/// What is missing of a rustc whose own LLVM has a table.
+pub fn no_table_of_rustc() -> Option<&'static str> {
+    let has_table = || {
+        let said = success(Command::new(find_rustc("rustc")?).arg("-vV")).ok()?;
+        let version = said.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
+        let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
+        Backend::of(numbers.try_into().ok()?)
+    };
+    has_table().is_none().then_some("a table of what the LLVM inside rustc prints")
+}
+
+/// So does what the LLVM inside rustc prints as chosen.
+pub fn native_in_rustc() -> Result<(), Failed> {
+    let exchange = "let _ = p.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Acquire);";
+    let text = RUST.replace("p.swap(1, Ordering::AcqRel);", exchange);
+    let flags = format!("-Zllvm-plugins={} -Cremark=ptx-atomics", plugin().display());
+    let compile = |environment| {
+        let variables = [("CPU", "sm_90"), ("PTX", "ptx86"), ("NVPTX_RUSTC", "rustc"), ("PTX_ATOMICS", environment)];
+        by_script("kernels.rs", &text, &flags, variables)
+    };
+    expect(compile("embed=native")?, 0, &["cmpxchg", "stays as it is"])?;
+    let (_, said) = compile("")?;
+    assert!(!said.contains("stays as it is"), "{said}");
     Ok(())
 }

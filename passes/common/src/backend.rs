@@ -3,7 +3,7 @@
 //! The tables in `backend/` are measured, on functions of one operation each, by `ptx-atomics conformance --write-backend`. They have
 //! what is printed in a straight line: an access, with at most a fence in front and one behind. Nothing is in a table that is no such
 //! sequence, and nothing of a version of LLVM or a target that was not measured. An addition of f32 is left out: LLVM 23 prints it by
-//! what a function says of subnormals.
+//! what a function says of subnormals. So is what has 128 bits: LLVM's registers for it have names that a variable may have.
 
 mod plain;
 mod table;
@@ -16,8 +16,12 @@ pub use self::{
 };
 
 /// The tables, by version of LLVM.
-const TABLES: [([u32; 3], &str); 2] =
-    [([22, 1, 8], include_str!("backend/22.1.8.txt")), ([23, 1, 4], include_str!("backend/23.1.4.txt"))];
+const TABLES: [([u32; 3], &str); 4] = [
+    ([22, 1, 2], include_str!("backend/22.1.2.txt")),
+    ([22, 1, 8], include_str!("backend/22.1.8.txt")),
+    ([23, 1, 1], include_str!("backend/23.1.1.txt")),
+    ([23, 1, 4], include_str!("backend/23.1.4.txt")),
+];
 
 impl Backend {
     /// The versions of LLVM, as major, minor and patch, of which there are tables.

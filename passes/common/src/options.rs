@@ -25,9 +25,9 @@ pub enum AsyncMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Embed {
-    /// LLVM's own instruction, where this LLVM prints just what is chosen ([`Backend`](crate::backend::Backend)), or else assembly. For a
-    /// module whose code is generated next, by the same LLVM: its optimizer moves memory accesses across atomics, and another version
-    /// prints something else.
+    /// LLVM's own instruction, where this LLVM prints just what is chosen ([`Backend`](crate::backend::Backend)) and nothing but atomics
+    /// touches the memory of the function, or else assembly. For a module whose code is generated next, by the same LLVM: its optimizer
+    /// moves memory accesses across atomics, and another version prints something else.
     Native,
     /// Inline assembly.
     #[default]
@@ -52,7 +52,7 @@ pub struct Options {
     pub optimize: Rewrites,
     /// What is done about asynchronous operations.
     pub asynchronous: AsyncMode,
-    /// What operations become.
+    /// What operations become. Assembly, if nobody says otherwise: only who prints PTX at once knows that the same LLVM does it.
     pub embed: Embed,
     /// Whether what stays LLVM's own is kept in mind, to be compared with what LLVM prints.
     pub verify_native: bool,

@@ -13,7 +13,7 @@ use ptx_atomics_lowering::AtomicOp;
 use crate::{
     instruction::Instruction,
     memory::pointers,
-    optimize::call::effects,
+    optimize::call::{INACCESSIBLE, effects},
     value::{Value, callee, inline_assembly, instructions, is_call, name},
 };
 
@@ -54,6 +54,20 @@ const FARTHEST: usize = 64;
 
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
+
+/// Whether nothing in a function touches memory but its atomics and fences. A call may, unless it or its callee says that it does not.
+pub fn has_atomics_alone(function: FunctionValue<'_>) -> bool {
+    let plain = |instruction: &InstructionValue<'_>| Instruction::atomic(*instruction).is_none();
+    let touches =
+        |instruction: InstructionValue<'_>| match unsafe { LLVMGetInstructionOpcode(instruction.as_value_ref()) } {
+            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore | LLVMOpcode::LLVMVAArg => true,
+            _ if is_call(instruction) => {
+                effects(instruction, callee(instruction)).is_none_or(|effects| effects & !INACCESSIBLE != 0)
+            }
+            _ => false,
+        };
+    !instructions(function).filter(plain).any(touches)
+}
 
 impl<'c> Summary<'c> {
     pub fn of(function: FunctionValue<'c>) -> Self {

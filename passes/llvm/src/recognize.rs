@@ -2,7 +2,12 @@
 //!
 //! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
 
-use std::{borrow::Cow, cell::OnceCell, collections::hash_map::Entry, rc::Rc};
+use std::{
+    borrow::Cow,
+    cell::{LazyCell, OnceCell},
+    collections::hash_map::Entry,
+    rc::Rc,
+};
 
 use inkwell::{
     attributes::{Attribute, AttributeLoc},
@@ -26,7 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use strum::IntoEnumIterator;
 
 use crate::{
-    beside::{Beside, Summary},
+    beside::{Beside, Summary, has_atomics_alone},
     cuda,
     instruction::{Instruction, MAY_SKIP_WRITE, control_flow},
     memory::memory_of,
@@ -111,6 +116,7 @@ pub fn plan<'c>(
     for function in module.get_functions() {
         let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
         let known = known.entry(policy).or_default();
+        let is_alone = LazyCell::new(|| has_atomics_alone(function));
         for instruction in instructions(function) {
             let Some(instruction) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
@@ -120,7 +126,7 @@ pub fn plan<'c>(
                 Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            let planned = recognizer.plan(function, instruction, number, policy, known);
+            let planned = recognizer.plan(function, instruction, number, policy, known, &is_alone);
             errors.keep(planned).into_iter().for_each(&mut keep);
         }
     }
@@ -323,6 +329,7 @@ impl<'a> Recognizer<'a> {
         number: Option<u32>,
         mut policy: Policy,
         known: &mut Known,
+        is_alone: &LazyCell<bool, impl FnOnce() -> bool>,
     ) -> Result<Planned<'c>, Errors> {
         let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
@@ -361,7 +368,10 @@ impl<'a> Recognizer<'a> {
         let is_packed = op.operation.access().is_some_and(|access| access.ty.lanes() > 1);
         let is_measured = negated.is_none() && (is_packed || instruction.is_scalar());
         let is_named = !function.get_name().is_empty();
-        let native = (is_printed && is_measured && is_named).then(|| self.sync_scope_id(op.scope)).flatten();
+        // LLVM's code generator, too, moves plain accesses across its own atomics: its vectorizer takes a load across any other load, one
+        // that acquires as well. It does not where the other one is assembly.
+        let may_stay = is_printed && is_measured && is_named && **is_alone;
+        let native = may_stay.then(|| self.sync_scope_id(op.scope)).flatten();
         let cuda = self.cuda;
         Ok(Planned { instruction, replacement, native, negated, function, policy, sync_scope, number, cuda })
     }

@@ -32,7 +32,9 @@ impl Asked {
         let access = op.operation.access();
         // LLVM may leave an unordered access out.
         let is_unordered = op.ordering == Ordering::Unordered;
-        if is_unordered || access.is_some_and(|access| access.may_be_local || access.may_skip_write) {
+        // Of 128 bits, its registers are `dst`, `amt`, `cmp` and `swap`, which hide a variable of the program that has such a name.
+        let is_wide = access.is_some_and(|access| access.ty == Type::I128);
+        if is_unordered || is_wide || access.is_some_and(|access| access.may_be_local || access.may_skip_write) {
             return None;
         }
         let volatile = if access.is_some_and(|access| access.volatile) { "-volatile" } else { "" };
@@ -281,6 +283,7 @@ mod tests {
         check(Operation::Load(access(Type::I32)), Ordering::Unordered, false);
         check(Operation::Rmw(RmwOp::FAdd, access(Type::F64)), Ordering::Relaxed, true);
         check(Operation::Rmw(RmwOp::FAdd, access(Type::F32)), Ordering::Relaxed, false);
+        check(Operation::Rmw(RmwOp::Xchg, access(Type::I128)), Ordering::Relaxed, false);
         let local = Access { may_be_local: true, ..access(Type::I32) };
         check(Operation::Rmw(RmwOp::Add, local), Ordering::Relaxed, false);
     }

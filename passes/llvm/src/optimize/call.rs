@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Of LLVM's encoding of memory effects (`MemoryEffectsBase`): what no instruction can access.
-const INACCESSIBLE: u64 = 0b1100;
+pub const INACCESSIBLE: u64 = 0b1100;
 
 /// What a call is to the optimizer; nothing, if it touches no memory that another thread sees, and orders nothing.
 pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> {
