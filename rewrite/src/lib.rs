@@ -119,7 +119,7 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     let mut edits = Vec::new();
     let mut labels = apply::Labels::of(text);
     for function in module.functions().filter(|function| function.body.is_some()) {
-        let fed = feed::feed(&library, function, &reach);
+        let fed = feed::feed(&library, function, reach.within(function));
         edits.extend(one(text, function, &fed, &target, options, &mut labels, &mut rewritten));
     }
     rewritten.text = apply::edited(text, edits);

@@ -3,7 +3,7 @@
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Threads;
 use ptx_isa::{
-    Code, Form, Head, Module, Runtime, Scope, Space,
+    Code, Form, Function, Head, Module, Runtime, Scope, Space,
     flat::{Action, Flat, Library, Operand, Register},
 };
 use rustc_hash::FxHashSet;
@@ -14,6 +14,7 @@ use crate::launch::Launch;
 const DEEPEST: usize = 32;
 
 /// What is known of the addresses of a module.
+#[derive(Clone)]
 pub struct Reach {
     /// The threads of which global memory is.
     global: Scope,
@@ -23,6 +24,8 @@ pub struct Reach {
     pub obstacle: Option<String>,
     /// The threads that take part.
     pub threads: Threads,
+    /// The same in a function that kernels of other files may call, where there is one.
+    elsewhere: Option<Box<Self>>,
 }
 
 impl Reach {
@@ -35,7 +38,25 @@ impl Reach {
         };
         let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
         let narrowest = if launch.alone { narrowest(module) } else { Scope::Cta };
-        Self { global, shared, obstacle, threads: Threads { within: global, narrowest } }
+        let reach = Self { global, shared, obstacle, threads: Threads { within: global, narrowest }, elsewhere: None };
+        let is_called = |function: &Function| !Head::read(&function.head).is_entry && is_visible(function);
+        let elsewhere = module.functions().find(|function| function.body.is_some() && is_called(function));
+        let elsewhere = elsewhere.map(|function| {
+            let why = format!("`{}` may be called by kernels of other files", function.name);
+            let obstacle = Some(why).filter(|_| target.meets(Form::ClusterScope.requirement()));
+            let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
+            let threads = Threads { narrowest: Scope::Cta, ..reach.threads };
+            Box::new(Self { global, shared, obstacle, threads, elsewhere: None })
+        });
+        Self { elsewhere, ..reach }
+    }
+
+    /// What is known in a function.
+    pub fn within(&self, function: &Function) -> &Self {
+        match &self.elsewhere {
+            Some(elsewhere) if !Head::read(&function.head).is_entry => elsewhere,
+            _ => self,
+        }
     }
 
     /// The widest scope with a thread that can name the location at an address.
@@ -135,6 +156,11 @@ fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether other files may name a function.
+fn is_visible(function: &Function) -> bool {
+    function.head.split_whitespace().any(|word| matches!(word, ".visible" | ".weak"))
 }
 
 /// The narrowest scope of an operation or fence of a module; that of a CTA, if a function is called whose code is not in it.

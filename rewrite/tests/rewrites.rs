@@ -256,3 +256,19 @@ fn loops_that_poll() {
     // It costs nothing at scope cta.
     check(&format!("L:; {load} {compare} @%p1 bra L; {behind}").replace("gpu", "cta"), "");
 }
+
+/// A function may be called by a kernel of another file, which may map shared memory of other CTAs.
+#[test]
+fn functions_of_other_files() {
+    let module = |linkage: &str| {
+        let body = "atom.acq_rel.sys.shared.add.u32 %r1, [flag], 1; st.global.b32 [%rd1], %r1; ret;";
+        format!(
+            ".version 8.6\n.target sm_90\n.shared .align 4 .b32 flag;
+            {linkage}.func f(.param .u64 in) {{ .reg .b32 %r<3>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [in]; {body} }}"
+        )
+    };
+    for (linkage, scope) in [("", "cta"), (".visible ", "cluster"), (".weak ", "cluster")] {
+        let text = rewrite(&module(linkage), &Options::default()).expect("PTX").text;
+        assert_eq!(text, module(linkage).replace("sys", scope));
+    }
+}
