@@ -16,8 +16,9 @@ pub use self::{
 };
 
 /// The tables, by version of LLVM.
-const TABLES: [([u32; 3], &str); 4] = [
+const TABLES: [([u32; 3], &str); 5] = [
     ([22, 1, 2], include_str!("backend/22.1.2.txt")),
+    ([22, 1, 4], include_str!("backend/22.1.4.txt")),
     ([22, 1, 8], include_str!("backend/22.1.8.txt")),
     ([23, 1, 1], include_str!("backend/23.1.1.txt")),
     ([23, 1, 4], include_str!("backend/23.1.4.txt")),
