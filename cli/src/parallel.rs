@@ -23,11 +23,15 @@ pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R>
         }
     };
     thread::scope(|scope| {
-        let start = || thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        let started = (0..threads).filter(|_| start().is_ok()).count();
+        let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        let started: Vec<_> = (0..threads).filter_map(start).collect();
         // Where no thread can be had, this one does it.
-        if started == 0 {
+        if started.is_empty() {
             work();
+        }
+        // The scope waits for the work, and not for the end of the threads.
+        for thread in started {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
     });
     let mut done = done.into_inner().unwrap_or_else(|error| error.into_inner());

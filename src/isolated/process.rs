@@ -9,6 +9,7 @@ use std::{
     marker::PhantomData,
     os::fd::AsRawFd,
     sync::OnceLock,
+    time::Duration,
 };
 
 use ptx_atomics_helper::{Returned, exactly};
@@ -149,7 +150,10 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
     /// # Errors
     /// If this process has several threads, or the system starts no other.
     pub fn start(quiet: Quiet, work: impl FnOnce() -> Returned<T>) -> io::Result<Self> {
-        if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        // A thread that was joined may be listed for a moment.
+        let is_alone = || !fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1);
+        let waits = (0..20).map(|_| std::thread::sleep(Duration::from_millis(1)));
+        if !is_alone() && !waits.into_iter().any(|()| is_alone()) {
             let message = "this process has several threads, and a fork would have one; use a Helper";
             return Err(io::Error::other(message));
         }
