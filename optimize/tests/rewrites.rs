@@ -273,6 +273,7 @@ fn every_condition_keeps_something() {
     let keeps = |condition: Condition| {
         Some(match condition {
             Condition::Reach => (Scope, "0: ld.acquire.sys c"),
+            Condition::Within => (Scope, "0: ld.relaxed.gpu x; fence.seq_cst.sys; st.relaxed.gpu y"),
             Condition::Carriers => (Scope, "0: plain; fence.release.gpu; st.relaxed.gpu x"),
             Condition::SeqCstFence => (Scope, "0: plain; fence.seq_cst.sys; st.relaxed.sys s"),
             Condition::SeqCstOperation => (Scope, "0: add.seq_cst.sys s"),
@@ -298,7 +299,9 @@ fn every_condition_keeps_something() {
             Condition::SeqCstStays => (Fences, "0: fence.acq_rel.sys; ld.seq_cst.gpu x"),
             Condition::OneGrid => (Unseen, "0: plain; ld.acquire.gpu x"),
             Condition::Kernel => (Unseen, "device\n0: plain; ld.acquire.cluster c"),
-            Condition::OneUpdate => (Fences, "0: plain; fence.release.gpu; add.acq_rel.gpu x; plain"),
+            Condition::OneUpdate | Condition::Narrowest => {
+                (Fences, "0: plain; fence.release.gpu; add.acq_rel.gpu x; plain")
+            }
             Condition::NothingUnknown => (Unseen, "one thread\n0: call g; fence.acq_rel.cta; plain; call g"),
             Condition::NoReleaseFence => (Rewrite::Writes, "0: fence.release.gpu; fmax.relaxed.gpu x"),
             other => panic!("{other} keeps nothing"),
