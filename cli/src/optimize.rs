@@ -156,7 +156,7 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
         }
     }
     if rewritten.text != text {
-        verify(args, input, text, &rewritten.text)?;
+        verify(args.grid, Duration::from_secs(args.time_limit), input, text, &rewritten.text)?;
     }
     Ok(rewritten)
 }
@@ -176,7 +176,7 @@ fn errors(input: &Input, error: Error) -> Errors {
 
 /// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
 /// has a data race if the same one had none.
-fn verify(args: &OptimizeArgs, input: &Input, before: &str, after: &str) -> Result<(), Errors> {
+fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after: &str) -> Result<(), Errors> {
     let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
     let read =
         |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
@@ -191,14 +191,14 @@ fn verify(args: &OptimizeArgs, input: &Input, before: &str, after: &str) -> Resu
     {
         return Err(bug(format!("lacks a wait or fence in '{kernel}' that it had")));
     }
-    let deadline = Instant::now() + Duration::from_secs(args.time_limit);
+    let deadline = Instant::now() + time;
     for function in modules[0].functions().filter(|function| function.body.is_some()) {
         if !Head::read(&function.head).is_entry || Instant::now() >= deadline {
             continue;
         }
         let own = |module: &Module| module.functions().find(|other| other.name == function.name).cloned();
         let same = own(&modules[1]).is_some_and(|other| other.to_string() == function.to_string());
-        if !same && races(&modules, &function.name, args.grid, deadline) == [false, true] {
+        if !same && races(&modules, &function.name, grid, deadline) == [false, true] {
             return Err(bug(format!("has a data race in '{}' that it had not", function.name)));
         }
     }
@@ -208,7 +208,8 @@ fn verify(args: &OptimizeArgs, input: &Input, before: &str, after: &str) -> Resu
 /// Whether executions of the same launch have a data race: before, and after. What cannot be launched has none.
 fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, deadline: Instant) -> [bool; 2] {
     let given = Given { grid, ..Given::default() };
-    let left = deadline.saturating_duration_since(Instant::now());
+    // The other half of the time is for the launch that is found.
+    let left = deadline.saturating_duration_since(Instant::now()) / 2;
     let Some(launch) =
         search(&modules[0], kernel, &given, left).ok().and_then(|found| Some(found.first()?.launch.clone()))
     else {
@@ -260,4 +261,55 @@ fn write(args: &OptimizeArgs, output: Output, done: Vec<Done>) -> Result<(), Err
         contents.push(Content { name: args.output.clone(), output, bytes });
     }
     output::publish(contents).map_err(|(name, error)| cannot("write", &name, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = ".version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global out) .reqntid 64 {
+.reg .pred %p;
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+.shared .align 16 .b8 tile[256];
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x;
+setp.eq.u32 %p, %r1, 0;
+@%p st.shared.b32 [tile], %r1;
+fence.proxy.async.shared::cta;
+bar.sync 0;
+ld.shared.b32 %r2, [tile];
+@%p cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 16;
+@%p cp.async.bulk.commit_group;
+@%p cp.async.bulk.wait_group 0;
+ret;
+}
+";
+
+    /// The words of the error where a kernel loses something, or nothing.
+    fn check(before: &str, lost: &str) -> String {
+        let after = before.replace(lost, "");
+        let verified = verify(None, Duration::from_secs(60), &Input::new("k.ptx", ""), before, &after);
+        verified.err().map(|errors| errors.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_is_lost_is_an_error() {
+        // Nothing of it is asynchronous: an execution shows the race.
+        let plain: String =
+            BEFORE.lines().filter(|line| !line.contains("async")).map(|line| line.to_owned() + "\n").collect();
+        for (before, lost, words) in [
+            (BEFORE, "fence.proxy.async.shared::cta;", "lacks a wait or fence in 'k' that it had"),
+            (BEFORE, "bar.sync 0;", "has a data race in 'k' that it had not"),
+            (&plain, "bar.sync 0;", "has a data race in 'k' that it had not"),
+            (&plain, "ret;\n}", "becomes what cannot be read"),
+        ] {
+            let said = check(before, lost);
+            assert!(said.contains(words), "{lost}: {said}");
+        }
+        assert_eq!(check(BEFORE, "none of it") + &check(&plain, "none of it"), "");
+    }
 }
