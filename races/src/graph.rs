@@ -1,0 +1,201 @@
+//! A kernel as blocks, with each barrier of the CTA in a block of its own.
+
+use std::ops::Range;
+
+use ptx_isa::flat::{Action, Flat, Register};
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It goes on there.
+    Go(usize),
+    /// Where the predicate is so, there; elsewhere, to the second one.
+    If(Register, bool, usize, usize),
+    /// To one of several.
+    Any(Vec<usize>),
+    /// The thread waits at the barrier that this step is, and goes on there.
+    Barrier(usize, usize),
+    /// The thread ends.
+    Leave,
+    /// The launch fails, so that none of it counts.
+    Trap,
+}
+
+/// Steps without a jump.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub steps: Range<usize>,
+    pub end: End,
+}
+
+impl Block {
+    pub fn next(&self) -> Vec<usize> {
+        match &self.end {
+            End::Go(to) | End::Barrier(_, to) => vec![*to],
+            End::If(_, _, a, b) => vec![*a, *b],
+            End::Any(all) => all.clone(),
+            End::Leave | End::Trap => Vec::new(),
+        }
+    }
+}
+
+/// The blocks of a kernel, the first of which is where it begins.
+pub fn blocks(flat: &Flat, is_barrier: impl Fn(&Action) -> bool) -> Vec<Block> {
+    let ends =
+        |action: &Action| matches!(action, Action::Jump(..) | Action::Leave | Action::Trap) || is_barrier(action);
+    let mut is_start = vec![false; flat.steps.len() + 1];
+    is_start[0] = true;
+    for label in &flat.labels {
+        is_start[label.at] = true;
+    }
+    for (at, step) in flat.steps.iter().enumerate() {
+        if ends(&step.action) {
+            is_start[at + 1] = true;
+            // A barrier stands alone, so that a condition can lead around it.
+            is_start[at] |= is_barrier(&step.action);
+        }
+    }
+    let starts: Vec<usize> = (0..flat.steps.len()).filter(|at| is_start[*at]).collect();
+    let block_at = |step: usize| starts.partition_point(|start| *start < step).min(starts.len() - 1);
+    let mut blocks: Vec<Block> = Vec::new();
+    // Barriers, leaves and traps with a condition become blocks of their own behind all others.
+    let mut more: Vec<Block> = Vec::new();
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(flat.steps.len());
+        let last = &flat.steps[end - 1];
+        let following = (index + 1).min(starts.len() - 1);
+        let before = start..start.max(end - 1);
+        let (steps, end) = match &last.action {
+            Action::Jump(labels, _) => {
+                let targets: Vec<usize> = labels.iter().map(|label| block_at(flat.labels[*label].at)).collect();
+                let end = match (last.guard, &targets[..]) {
+                    (Some((register, is)), [to]) => End::If(register, is, *to, following),
+                    (None, [to]) => End::Go(*to),
+                    _ => End::Any(targets.into_iter().chain(last.guard.map(|_| following)).collect()),
+                };
+                (before, end)
+            }
+            action if ends(action) => {
+                let own = match action {
+                    Action::Leave => End::Leave,
+                    Action::Trap => End::Trap,
+                    _ => End::Barrier(end - 1, following),
+                };
+                let own = match last.guard {
+                    None => own,
+                    Some((register, is)) => {
+                        more.push(Block { steps: 0..0, end: own });
+                        End::If(register, is, starts.len() + more.len() - 1, following)
+                    }
+                };
+                (before, own)
+            }
+            _ => (start..end, End::Go(following)),
+        };
+        blocks.push(Block { steps, end });
+    }
+    blocks.extend(more);
+    blocks
+}
+
+/// A loop: where it begins, and all that is in it.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    pub header: usize,
+    pub body: Vec<bool>,
+}
+
+/// Blocks in an order in which each stands behind those that lead to it but by going round a loop, and the loops.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub order: Vec<usize>,
+    pub loops: Vec<Loop>,
+}
+
+impl Order {
+    /// `None` where a loop has several beginnings.
+    pub fn of(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
+        let above = ptx_isa::graph::dominators(count, start, next);
+        let dominates = |one: usize, mut other: usize| loop {
+            if one == other {
+                return true;
+            }
+            match above[other] {
+                Some(up) => other = up,
+                None => return false,
+            }
+        };
+        let reached = ptx_isa::graph::reached(count, [start], next, |_| false);
+        let is_back = |from: usize, to: usize| dominates(to, from);
+        let forward = |from: usize| next(from).into_iter().filter(|to| !is_back(from, *to)).collect::<Vec<_>>();
+        // Without the edges that go back, nothing goes round.
+        let components = ptx_isa::graph::components(count, forward, |node| reached[node]);
+        if components.iter().any(|of| of.len() > 1) {
+            return None;
+        }
+        let order = ptx_isa::graph::reverse_post_order(count, start, forward);
+        let mut loops: Vec<Loop> = Vec::new();
+        for &header in &order {
+            let mut open: Vec<usize> =
+                order.iter().copied().filter(|from| next(*from).contains(&header) && is_back(*from, header)).collect();
+            if open.is_empty() {
+                continue;
+            }
+            let mut body = vec![false; count];
+            body[header] = true;
+            while let Some(node) = open.pop() {
+                if !std::mem::replace(&mut body[node], true) {
+                    open.extend(order.iter().copied().filter(|from| next(*from).contains(&node)));
+                }
+            }
+            loops.push(Loop { header, body });
+        }
+        Some(Self { order, loops })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_isa::{
+        Module,
+        flat::{Library, Limits},
+    };
+
+    use super::*;
+
+    fn check(body: &str) -> (Vec<Block>, Option<Order>) {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.visible .entry k() {{\n.reg .pred %p<3>;\n.reg .b32 %r<3>;\n{body}\n}}\n"
+        );
+        let module: Module = text.parse().expect("PTX");
+        let kernel = module.functions().next().expect("a kernel");
+        let flat = Flat::of(&Library::of(&module), kernel, Limits::default());
+        let blocks = blocks(&flat, |action| matches!(action, Action::Barrier(of) if !of.warp));
+        let order = Order::of(blocks.len(), 0, &|block| blocks[block].next());
+        (blocks, order)
+    }
+
+    #[test]
+    fn a_condition_leads_around_a_barrier() {
+        let (blocks, order) = check("@%p1 bar.sync 0;\nret;");
+        let barrier = blocks.iter().position(|block| matches!(block.end, End::Barrier(..))).expect("a barrier");
+        assert!(blocks.iter().any(|block| matches!(block.end, End::If(_, true, to, _) if to == barrier)), "{blocks:?}");
+        assert_eq!(order.map(|order| order.loops.len()), Some(0));
+    }
+
+    #[test]
+    fn loops_are_in_each_other() {
+        let (_, order) =
+            check("A:\nadd.u32 %r2, %r2, 1;\nB:\nadd.u32 %r1, %r1, 1;\n@%p1 bra B;\nbar.sync 0;\n@%p2 bra A;\nret;");
+        let loops = order.expect("an order").loops;
+        let sizes: Vec<usize> = loops.iter().map(|own| own.body.iter().filter(|own| **own).count()).collect();
+        assert_eq!(loops.len(), 2, "{loops:?}");
+        assert_ne!(sizes[0], sizes[1]);
+    }
+
+    #[test]
+    fn a_loop_with_two_beginnings_has_no_order() {
+        let (_, order) = check("@%p1 bra B;\nA:\nadd.u32 %r1, %r1, 1;\nB:\nadd.u32 %r2, %r2, 1;\n@%p2 bra A;\nret;");
+        assert!(order.is_none());
+    }
+}

@@ -1,0 +1,23 @@
+//! The ground of a check for data races in any compiler's PTX: values of threads as bit-vectors, whether a condition on them can hold,
+//! and a kernel as blocks that end at its barriers. No check stands on it yet.
+//!
+//! ```
+//! use ptx_races::{solve::{Answer, solve}, term::{LeafName, Shared, Terms}};
+//!
+//! // Two threads of a CTA of 256 that both write `out[tid]`, of four bytes each, never meet.
+//! let mut terms = Terms::default();
+//! let tid = terms.leaf(LeafName::Tid(0), Shared::Thread, 32);
+//! let most = terms.constant(256, 32);
+//! let within = terms.less(false, tid, most);
+//! let wide = terms.widen(tid, 64, false);
+//! let address = terms.scale(4, wide);
+//! let mut of = |term, thread| terms.of_thread(term, thread, Shared::Cta, &mut Default::default());
+//! let [one, other] = [1, 2].map(|thread| [tid, within, address].map(|term| of(term, thread)));
+//! let (same, meet) = (terms.equal(one[0], other[0]), terms.equal(one[2], other[2]));
+//! let apart = terms.not(same);
+//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000), Answer::Never);
+//! ```
+
+pub mod graph;
+pub mod solve;
+pub mod term;

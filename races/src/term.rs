@@ -1,0 +1,606 @@
+//! Values as terms over what is not known of a thread: bit-vectors of 1 to 64 bits, each term once.
+//!
+//! Sums are kept as sums of multiples, modulo two to the width, so that what two threads have in common cancels.
+
+use rustc_hash::FxHashMap;
+
+/// The number of a term in [`Terms`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term(u32);
+
+/// Who has the same value of a [`Leaf`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shared {
+    /// Every thread of the grid.
+    Grid,
+    /// Every thread of the CTA.
+    Cta,
+    /// Nobody else.
+    Thread,
+}
+
+/// A value of which nothing is known but its bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    /// What it is.
+    pub name: LeafName,
+    /// Which threads have the same.
+    pub shared: Shared,
+    /// Which of two threads has it; 0 before that is said.
+    pub thread: u8,
+}
+
+/// What a [`Leaf`] stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LeafName {
+    /// `%tid`, in a direction.
+    Tid(u8),
+    /// `%ntid`
+    Ntid(u8),
+    /// `%ctaid`
+    Ctaid(u8),
+    /// `%nctaid`
+    Nctaid(u8),
+    /// So many bytes into the parameters, by number.
+    Parameter(usize, i64),
+    /// The address of a variable.
+    Variable(usize),
+    /// Another special register.
+    Special(String),
+    /// How often a loop has gone round, by the block where it begins and the walk.
+    Round(usize, u32),
+    /// Anything: made by an instruction or a loop, once each.
+    Any(u32),
+}
+
+/// An operation on two terms of the same width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    Mul,
+    And,
+    Or,
+    Xor,
+    /// Shifts by the width or more give what the manual says of them (section 9.7.8).
+    Shl,
+    ShrUnsigned,
+    ShrSigned,
+    /// Divisions by zero give all ones.
+    DivUnsigned,
+    RemUnsigned,
+    DivSigned,
+    RemSigned,
+}
+
+/// What a term is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    Constant(u64),
+    Leaf(Leaf),
+    /// A constant and multiples of terms of the same width.
+    Sum(u64, Vec<(u64, Term)>),
+    Binary(Binary, Term, Term),
+    /// Of one bit.
+    Equal(Term, Term),
+    LessUnsigned(Term, Term),
+    LessSigned(Term, Term),
+    /// The second where the first, of one bit, holds; the third elsewhere.
+    If(Term, Term, Term),
+    /// The low bits, from a place on.
+    Extract(Term, u32),
+    /// With zeros above.
+    Zeros(Term),
+    /// With the sign above.
+    Signs(Term),
+    /// A function of its operands of which nothing else is known, by its number.
+    Function(u32, Vec<Term>),
+}
+
+/// All terms.
+#[derive(Debug, Default)]
+pub struct Terms {
+    nodes: Vec<(Node, u32)>,
+    known: FxHashMap<(Node, u32), Term>,
+    functions: FxHashMap<String, u32>,
+    fresh: u32,
+}
+
+/// So many ones.
+pub fn ones(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits.clamp(1, 64))
+}
+
+fn signed(value: u64, bits: u32) -> i64 {
+    (value << (64 - bits)) as i64 >> (64 - bits)
+}
+
+impl Terms {
+    pub fn node(&self, term: Term) -> &Node {
+        &self.nodes[term.0 as usize].0
+    }
+
+    pub fn bits(&self, term: Term) -> u32 {
+        self.nodes[term.0 as usize].1
+    }
+
+    fn make(&mut self, node: Node, bits: u32) -> Term {
+        let key = (node, bits);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let term = Term(self.nodes.len() as u32);
+        self.nodes.push(key.clone());
+        self.known.insert(key, term);
+        term
+    }
+
+    pub fn constant(&mut self, value: u64, bits: u32) -> Term {
+        self.make(Node::Constant(value & ones(bits)), bits)
+    }
+
+    pub fn truth(&mut self, holds: bool) -> Term {
+        self.constant(holds.into(), 1)
+    }
+
+    pub fn value(&self, term: Term) -> Option<u64> {
+        match self.node(term) {
+            Node::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub fn leaf(&mut self, name: LeafName, shared: Shared, bits: u32) -> Term {
+        self.make(Node::Leaf(Leaf { name, shared, thread: 0 }), bits)
+    }
+
+    /// A value that nothing else has.
+    pub fn any(&mut self, shared: Shared, bits: u32) -> Term {
+        self.fresh += 1;
+        self.leaf(LeafName::Any(self.fresh), shared, bits)
+    }
+
+    /// The result of a function that has a name, for operands of which it may depend.
+    pub fn function(&mut self, name: &str, operands: Vec<Term>, bits: u32) -> Term {
+        let next = self.functions.len() as u32;
+        let number = *self.functions.entry(name.to_owned()).or_insert(next);
+        self.make(Node::Function(number, operands), bits)
+    }
+
+    /// A term as a sum.
+    fn parts(&self, term: Term) -> (u64, Vec<(u64, Term)>) {
+        match self.node(term) {
+            Node::Constant(value) => (*value, Vec::new()),
+            Node::Sum(constant, parts) => (*constant, parts.clone()),
+            _ => (0, vec![(1, term)]),
+        }
+    }
+
+    /// A sum of multiples.
+    pub fn sum(&mut self, constant: u64, of: &[(u64, Term)], bits: u32) -> Term {
+        let mask = ones(bits);
+        let mut constant = constant;
+        let mut parts: Vec<(u64, Term)> = Vec::new();
+        for (factor, term) in of {
+            let (own, inner) = self.parts(*term);
+            constant = constant.wrapping_add(own.wrapping_mul(*factor));
+            parts.extend(inner.into_iter().map(|(inner, term)| (inner.wrapping_mul(*factor), term)));
+        }
+        parts.sort_by_key(|(_, term)| *term);
+        let mut merged: Vec<(u64, Term)> = Vec::with_capacity(parts.len());
+        for (factor, term) in parts {
+            match merged.last_mut() {
+                Some((known, last)) if *last == term => *known = known.wrapping_add(factor),
+                _ => merged.push((factor, term)),
+            }
+        }
+        merged.iter_mut().for_each(|(factor, _)| *factor &= mask);
+        merged.retain(|(factor, _)| *factor != 0);
+        constant &= mask;
+        match merged[..] {
+            [] => self.constant(constant, bits),
+            [(1, term)] if constant == 0 => term,
+            _ => self.make(Node::Sum(constant, merged), bits),
+        }
+    }
+
+    pub fn add(&mut self, a: Term, b: Term) -> Term {
+        self.sum(0, &[(1, a), (1, b)], self.bits(a))
+    }
+
+    pub fn sub(&mut self, a: Term, b: Term) -> Term {
+        self.sum(0, &[(1, a), (u64::MAX, b)], self.bits(a))
+    }
+
+    pub fn scale(&mut self, factor: u64, of: Term) -> Term {
+        self.sum(0, &[(factor, of)], self.bits(of))
+    }
+
+    pub fn not(&mut self, a: Term) -> Term {
+        let bits = self.bits(a);
+        if bits > 1 {
+            return self.sum(u64::MAX, &[(u64::MAX, a)], bits);
+        }
+        match *self.node(a) {
+            Node::Constant(value) => self.constant(value ^ 1, 1),
+            Node::Equal(of, zero) if self.bits(of) == 1 && self.value(zero) == Some(0) => of,
+            _ => {
+                let zero = self.constant(0, 1);
+                self.make(Node::Equal(a, zero), 1)
+            }
+        }
+    }
+
+    /// Of one bit.
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        self.binary(Binary::And, a, b)
+    }
+
+    pub fn all(&mut self, of: impl IntoIterator<Item = Term>) -> Term {
+        let truth = self.truth(true);
+        of.into_iter().fold(truth, |all, one| self.and(all, one))
+    }
+
+    pub fn or(&mut self, a: Term, b: Term) -> Term {
+        self.binary(Binary::Or, a, b)
+    }
+
+    pub fn binary(&mut self, op: Binary, a: Term, b: Term) -> Term {
+        use Binary::*;
+        let bits = self.bits(a);
+        let mask = ones(bits);
+        let (left, right) = (self.value(a), self.value(b));
+        if let (Some(x), Some(y)) = (left, right) {
+            let value = fold(op, x, y, bits);
+            return self.constant(value, bits);
+        }
+        let (a, b, left, right) = match op {
+            Mul | And | Or | Xor if b < a => (b, a, right, left),
+            _ => (a, b, left, right),
+        };
+        let either = left.map(|known| (known, b)).or(right.map(|known| (known, a)));
+        match (op, either, right) {
+            (Mul, Some((known, other)), _) => return self.scale(known, other),
+            (And, Some((0, _)), _) => return self.constant(0, bits),
+            (Or, Some((known, _)), _) if known == mask => return self.constant(mask, bits),
+            (And, Some((known, other)), _) if known == mask => return other,
+            (Or | Xor, Some((0, other)), _) => return other,
+            (Xor, Some((known, other)), _) if known == mask => return self.not(other),
+            (And | Or, _, _) if a == b => return a,
+            (And, _, _) if bits == 1 && self.not(a) == b => return self.constant(0, 1),
+            (Or, _, _) if bits == 1 && self.not(a) == b => return self.constant(1, 1),
+            (Xor, _, _) if a == b => return self.constant(0, bits),
+            (Shl | ShrUnsigned | ShrSigned, _, Some(0)) => return a,
+            (Shl, _, Some(by)) if by < u64::from(bits) => return self.scale(1 << by, a),
+            (Shl | ShrUnsigned, _, Some(by)) if by >= u64::from(bits) => return self.constant(0, bits),
+            (DivUnsigned, _, Some(1)) => return a,
+            (DivUnsigned, _, Some(by)) if by.is_power_of_two() => {
+                let by = self.constant(by.trailing_zeros().into(), bits);
+                return self.binary(ShrUnsigned, a, by);
+            }
+            (RemUnsigned, _, Some(by)) if by.is_power_of_two() => {
+                let low = self.constant(by - 1, bits);
+                return self.binary(And, a, low);
+            }
+            (And, Some((known, other)), _) if self.most(other) & !known == 0 => return other,
+            // What shares no bits is a sum, which cancels.
+            (Or | Xor, _, _) if bits > 1 && self.most(a) & self.most(b) == 0 => return self.add(a, b),
+            _ => {}
+        }
+        self.make(Node::Binary(op, a, b), bits)
+    }
+
+    /// The bits that a term may have, and none else.
+    pub fn most(&self, term: Term) -> u64 {
+        self.most_within(term, 6)
+    }
+
+    fn most_within(&self, term: Term, depth: u32) -> u64 {
+        let bits = self.bits(term);
+        let mask = ones(bits);
+        if depth == 0 {
+            return mask;
+        }
+        let depth = depth - 1;
+        let below = |value: u64| if value == 0 { 0 } else { ones(64 - value.leading_zeros()) };
+        match self.node(term) {
+            Node::Constant(value) => *value,
+            Node::Zeros(of) => self.most_within(*of, depth),
+            Node::Binary(Binary::And, a, b) => self.most_within(*a, depth) & self.most_within(*b, depth),
+            Node::Binary(Binary::Or | Binary::Xor, a, b) => self.most_within(*a, depth) | self.most_within(*b, depth),
+            Node::Binary(Binary::ShrUnsigned, a, b) => match self.value(*b) {
+                Some(by) if by < 64 => self.most_within(*a, depth) >> by,
+                _ => mask,
+            },
+            Node::Binary(Binary::RemUnsigned, _, b) => {
+                self.value(*b).filter(|by| *by > 0).map_or(mask, |by| below(by - 1))
+            }
+            Node::If(_, a, b) => self.most_within(*a, depth) | self.most_within(*b, depth),
+            Node::Sum(constant, parts) => {
+                let mut all = u128::from(*constant);
+                let mut low = constant.trailing_zeros();
+                for (factor, term) in parts {
+                    all += u128::from(*factor) * u128::from(self.most_within(*term, depth));
+                    low = low.min(factor.trailing_zeros() + self.most_within(*term, depth).trailing_zeros());
+                }
+                let low = if low >= 64 { 0 } else { !0 << low };
+                if all > u128::from(mask) { mask & low } else { below(all as u64) & low }
+            }
+            _ => mask,
+        }
+    }
+
+    pub fn equal(&mut self, a: Term, b: Term) -> Term {
+        if a == b {
+            return self.truth(true);
+        }
+        let bits = self.bits(a);
+        if bits > 1 {
+            // What both have is on neither side then.
+            let difference = self.sub(a, b);
+            if let Some(value) = self.value(difference) {
+                return self.truth(value == 0);
+            }
+            let (constant, parts) = self.parts(difference);
+            let low = parts.iter().map(|(factor, _)| factor.trailing_zeros()).min().unwrap_or(0);
+            if constant.trailing_zeros() < low {
+                return self.truth(false);
+            }
+            let (left, right): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(factor, _)| *factor <= ones(bits) / 2);
+            let right: Vec<_> = right.into_iter().map(|(factor, term)| (factor.wrapping_neg(), term)).collect();
+            let right_constant = constant.wrapping_neg();
+            let (a, b) = (self.sum(0, &left, bits), self.sum(right_constant, &right, bits));
+            if let Some(folded) = self.equal_to_constant(a, b).or_else(|| self.equal_to_constant(b, a)) {
+                return folded;
+            }
+            let (a, b) = if b < a { (b, a) } else { (a, b) };
+            return self.make(Node::Equal(a, b), 1);
+        }
+        match (self.value(a), self.value(b)) {
+            (Some(x), Some(y)) => self.truth(x == y),
+            (Some(1), None) => b,
+            (None, Some(1)) => a,
+            (Some(_), None) => self.not(b),
+            (None, Some(_)) => self.not(a),
+            (None, None) => {
+                let (a, b) = if b < a { (b, a) } else { (a, b) };
+                self.make(Node::Equal(a, b), 1)
+            }
+        }
+    }
+
+    /// Comparisons of what compilers make of conditions: `selp`, and words with zeros above.
+    fn equal_to_constant(&mut self, a: Term, b: Term) -> Option<Term> {
+        let value = self.value(b)?;
+        match *self.node(a) {
+            Node::Zeros(of) => {
+                if value > ones(self.bits(of)) {
+                    return Some(self.truth(false));
+                }
+                let value = self.constant(value, self.bits(of));
+                Some(self.equal(of, value))
+            }
+            Node::If(condition, x, y) => {
+                let (x, y) = (self.value(x)?, self.value(y)?);
+                Some(match (x == value, y == value) {
+                    (true, true) => self.truth(true),
+                    (true, false) => condition,
+                    (false, true) => self.not(condition),
+                    (false, false) => self.truth(false),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    pub fn less(&mut self, is_signed: bool, a: Term, b: Term) -> Term {
+        let bits = self.bits(a);
+        if a == b {
+            return self.truth(false);
+        }
+        match (self.value(a), self.value(b)) {
+            (Some(x), Some(y)) if is_signed => return self.truth(signed(x, bits) < signed(y, bits)),
+            (Some(x), Some(y)) => return self.truth(x < y),
+            (_, Some(0)) if !is_signed => return self.truth(false),
+            (_, Some(most)) if !is_signed && self.most(a) < most => return self.truth(true),
+            (Some(x), _) if !is_signed && x >= ones(bits) => return self.truth(false),
+            _ => {}
+        }
+        self.make(if is_signed { Node::LessSigned(a, b) } else { Node::LessUnsigned(a, b) }, 1)
+    }
+
+    pub fn choose(&mut self, condition: Term, a: Term, b: Term) -> Term {
+        if a == b {
+            return a;
+        }
+        if let Some(value) = self.value(condition) {
+            return if value == 1 { a } else { b };
+        }
+        let bits = self.bits(a);
+        if bits == 1 {
+            match (self.value(a), self.value(b)) {
+                (Some(1), Some(_)) => return condition,
+                (Some(_), Some(_)) => return self.not(condition),
+                (Some(0), None) => {
+                    let not = self.not(condition);
+                    return self.and(not, b);
+                }
+                (Some(_), None) => return self.or(condition, b),
+                (None, Some(0)) => return self.and(condition, a),
+                (None, Some(_)) => {
+                    let not = self.not(condition);
+                    return self.or(not, a);
+                }
+                _ => {}
+            }
+        }
+        self.make(Node::If(condition, a, b), bits)
+    }
+
+    pub fn extract(&mut self, of: Term, low: u32, bits: u32) -> Term {
+        let whole = self.bits(of);
+        if low == 0 && bits == whole {
+            return of;
+        }
+        match self.node(of).clone() {
+            Node::Constant(value) => self.constant(value >> low, bits),
+            Node::Zeros(inner) | Node::Signs(inner) if low + bits <= self.bits(inner) => self.extract(inner, low, bits),
+            Node::Zeros(inner) if low == 0 && bits > self.bits(inner) => self.widen(inner, bits, false),
+            Node::Signs(inner) if low == 0 && bits > self.bits(inner) => self.widen(inner, bits, true),
+            Node::Zeros(inner) if low >= self.bits(inner) => self.constant(0, bits),
+            // The low bits of a sum are the sum of the low bits.
+            Node::Sum(constant, parts) if low == 0 && bits > 1 => {
+                let parts: Vec<_> =
+                    parts.into_iter().map(|(factor, term)| (factor, self.extract(term, 0, bits))).collect();
+                self.sum(constant, &parts, bits)
+            }
+            Node::Binary(op @ (Binary::And | Binary::Or | Binary::Xor | Binary::Mul), a, b) if low == 0 => {
+                let (a, b) = (self.extract(a, 0, bits), self.extract(b, 0, bits));
+                self.binary(op, a, b)
+            }
+            Node::If(condition, a, b) => {
+                let (a, b) = (self.extract(a, low, bits), self.extract(b, low, bits));
+                self.choose(condition, a, b)
+            }
+            Node::Extract(inner, at) => self.extract(inner, at + low, bits),
+            _ => self.make(Node::Extract(of, low), bits),
+        }
+    }
+
+    /// A term with zeros or signs above, or as many low bits as there are to be.
+    pub fn widen(&mut self, of: Term, bits: u32, is_signed: bool) -> Term {
+        let own = self.bits(of);
+        if bits <= own {
+            return self.extract(of, 0, bits);
+        }
+        match *self.node(of) {
+            Node::Constant(value) if is_signed => self.constant(signed(value, own) as u64, bits),
+            Node::Constant(value) => self.constant(value, bits),
+            Node::Zeros(inner) => self.widen(inner, bits, false),
+            Node::Signs(inner) if is_signed => self.widen(inner, bits, true),
+            Node::If(condition, a, b) if own > 1 && (self.value(a).is_some() || self.value(b).is_some()) => {
+                let (a, b) = (self.widen(a, bits, is_signed), self.widen(b, bits, is_signed));
+                self.choose(condition, a, b)
+            }
+            _ if is_signed && self.most(of) >> (own - 1) == 0 => self.widen(of, bits, false),
+            // What has no carry is the sum of what is wider.
+            Node::Sum(constant, ref parts) if !is_signed => {
+                let parts = parts.clone();
+                let most = parts.iter().fold(u128::from(constant), |all, (factor, term)| {
+                    all + u128::from(*factor) * u128::from(self.most(*term))
+                });
+                if most > u128::from(ones(own)) {
+                    return self.make(Node::Zeros(of), bits);
+                }
+                let parts: Vec<_> =
+                    parts.into_iter().map(|(factor, term)| (factor, self.widen(term, bits, false))).collect();
+                self.sum(constant, &parts, bits)
+            }
+            _ if is_signed => self.make(Node::Signs(of), bits),
+            _ => self.make(Node::Zeros(of), bits),
+        }
+    }
+
+    /// The same of one of two threads: what they do not share has its number then.
+    pub fn of_thread(&mut self, term: Term, thread: u8, common: Shared, done: &mut FxHashMap<Term, Term>) -> Term {
+        self.replace(term, done, &mut |terms, leaf, bits| {
+            let is_own = leaf.shared > common;
+            is_own.then(|| terms.make(Node::Leaf(Leaf { thread, ..leaf.clone() }), bits))
+        })
+    }
+
+    /// A term with others in place of leaves.
+    pub fn replace(
+        &mut self,
+        term: Term,
+        done: &mut FxHashMap<Term, Term>,
+        by: &mut impl FnMut(&mut Self, &Leaf, u32) -> Option<Term>,
+    ) -> Term {
+        // Terms are made behind their operands, so that a stack is enough.
+        let mut open = vec![term];
+        while let Some(next) = open.last().copied() {
+            if done.contains_key(&next) {
+                open.pop();
+                continue;
+            }
+            let missing: Vec<Term> = self.operands(next).into_iter().filter(|of| !done.contains_key(of)).collect();
+            if !missing.is_empty() {
+                open.extend(missing);
+                continue;
+            }
+            open.pop();
+            let bits = self.bits(next);
+            let node = self.node(next).clone();
+            let new = match node {
+                Node::Constant(_) => next,
+                Node::Leaf(leaf) => by(self, &leaf, bits).unwrap_or(next),
+                Node::Sum(constant, parts) => {
+                    let parts: Vec<_> = parts.into_iter().map(|(factor, term)| (factor, done[&term])).collect();
+                    self.sum(constant, &parts, bits)
+                }
+                Node::Binary(op, a, b) => self.binary(op, done[&a], done[&b]),
+                Node::Equal(a, b) => self.equal(done[&a], done[&b]),
+                Node::LessUnsigned(a, b) => self.less(false, done[&a], done[&b]),
+                Node::LessSigned(a, b) => self.less(true, done[&a], done[&b]),
+                Node::If(condition, a, b) => self.choose(done[&condition], done[&a], done[&b]),
+                Node::Extract(of, low) => self.extract(done[&of], low, bits),
+                Node::Zeros(of) => self.widen(done[&of], bits, false),
+                Node::Signs(of) => self.widen(done[&of], bits, true),
+                Node::Function(number, of) => {
+                    let of = of.iter().map(|of| done[of]).collect();
+                    self.make(Node::Function(number, of), bits)
+                }
+            };
+            done.insert(next, new);
+        }
+        done[&term]
+    }
+
+    pub fn operands(&self, term: Term) -> Vec<Term> {
+        match self.node(term) {
+            Node::Constant(_) | Node::Leaf(_) => Vec::new(),
+            Node::Sum(_, parts) => parts.iter().map(|(_, term)| *term).collect(),
+            Node::Binary(_, a, b) | Node::Equal(a, b) | Node::LessUnsigned(a, b) | Node::LessSigned(a, b) => {
+                vec![*a, *b]
+            }
+            Node::If(condition, a, b) => vec![*condition, *a, *b],
+            Node::Extract(of, _) | Node::Zeros(of) | Node::Signs(of) => vec![*of],
+            Node::Function(_, of) => of.clone(),
+        }
+    }
+
+    /// All terms that some consist of, themselves included.
+    pub fn within(&self, of: impl IntoIterator<Item = Term>) -> Vec<Term> {
+        let mut open: Vec<Term> = of.into_iter().collect();
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut all = Vec::new();
+        while let Some(term) = open.pop() {
+            if seen.insert(term) {
+                all.push(term);
+                open.extend(self.operands(term));
+            }
+        }
+        all
+    }
+}
+
+/// What an operation gives for numbers.
+pub fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
+    use Binary::*;
+    let (a, b) = (signed(x, bits), signed(y, bits));
+    let value = match op {
+        Mul => x.wrapping_mul(y),
+        And => x & y,
+        Or => x | y,
+        Xor => x ^ y,
+        Shl if y < u64::from(bits) => x << y,
+        ShrUnsigned if y < u64::from(bits) => x >> y,
+        Shl | ShrUnsigned => 0,
+        ShrSigned => (a >> y.min(u64::from(bits) - 1)) as u64,
+        DivUnsigned => x.checked_div(y).unwrap_or(u64::MAX),
+        RemUnsigned => x.checked_rem(y).unwrap_or(u64::MAX),
+        DivSigned if b == 0 => u64::MAX,
+        RemSigned if b == 0 => u64::MAX,
+        DivSigned => a.wrapping_div(b) as u64,
+        RemSigned => a.wrapping_rem(b) as u64,
+    };
+    value & ones(bits)
+}
