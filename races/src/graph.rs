@@ -24,11 +24,14 @@ pub enum End {
 /// Steps without a jump.
 #[derive(Clone, Debug)]
 pub struct Block {
+    /// Which steps of [`Flat::steps`].
     pub steps: Range<usize>,
+    /// What follows them.
     pub end: End,
 }
 
 impl Block {
+    /// The blocks that it leads to.
     pub fn next(&self) -> Vec<usize> {
         match &self.end {
             End::Go(to) | End::Barrier(_, to) => vec![*to],
@@ -101,14 +104,18 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(&Action) -> bool) -> Vec<Block> {
 /// A loop: where it begins, and all that is in it.
 #[derive(Clone, Debug)]
 pub struct Loop {
+    /// The block where it begins.
     pub header: usize,
+    /// For each block, whether it is in the loop.
     pub body: Vec<bool>,
 }
 
 /// Blocks in an order in which each stands behind those that lead to it but by going round a loop, and the loops.
 #[derive(Clone, Debug)]
 pub struct Order {
+    /// The blocks.
     pub order: Vec<usize>,
+    /// The loops, each behind those that it is in.
     pub loops: Vec<Loop>,
 }
 
@@ -134,10 +141,13 @@ impl Order {
             return None;
         }
         let order = ptx_isa::graph::reverse_post_order(count, start, forward);
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for &from in &order {
+            next(from).into_iter().for_each(|to| before[to].push(from));
+        }
         let mut loops: Vec<Loop> = Vec::new();
         for &header in &order {
-            let mut open: Vec<usize> =
-                order.iter().copied().filter(|from| next(*from).contains(&header) && is_back(*from, header)).collect();
+            let mut open: Vec<usize> = before[header].iter().copied().filter(|from| is_back(*from, header)).collect();
             if open.is_empty() {
                 continue;
             }
@@ -145,7 +155,7 @@ impl Order {
             body[header] = true;
             while let Some(node) = open.pop() {
                 if !std::mem::replace(&mut body[node], true) {
-                    open.extend(order.iter().copied().filter(|from| next(*from).contains(&node)));
+                    open.extend(&before[node]);
                 }
             }
             loops.push(Loop { header, body });

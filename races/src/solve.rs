@@ -408,7 +408,7 @@ impl Bits<'_> {
                 found.push((leaf.clone(), value(lits)));
             }
         }
-        found.sort_by(|(a, _), (b, _)| format!("{a:?}").cmp(&format!("{b:?}")));
+        found.sort_unstable();
         found
     }
 }

@@ -20,7 +20,7 @@ pub enum Shared {
 }
 
 /// A value of which nothing is known but its bounds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Leaf {
     /// What it is.
     pub name: LeafName,
@@ -31,7 +31,7 @@ pub struct Leaf {
 }
 
 /// What a [`Leaf`] stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeafName {
     /// `%tid`, in a direction.
     Tid(u8),
@@ -74,14 +74,19 @@ pub enum Binary {
 /// What a term is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
+    /// A number.
     Constant(u64),
+    /// What is not known.
     Leaf(Leaf),
     /// A constant and multiples of terms of the same width.
     Sum(u64, Vec<(u64, Term)>),
+    /// An operation on two terms.
     Binary(Binary, Term, Term),
-    /// Of one bit.
+    /// Whether both are the same, in one bit.
     Equal(Term, Term),
+    /// Whether the first is less, as numbers without a sign, in one bit.
     LessUnsigned(Term, Term),
+    /// The same of numbers with a sign.
     LessSigned(Term, Term),
     /// The second where the first, of one bit, holds; the third elsewhere.
     If(Term, Term, Term),
@@ -114,10 +119,12 @@ fn signed(value: u64, bits: u32) -> i64 {
 }
 
 impl Terms {
+    /// What a term is.
     pub fn node(&self, term: Term) -> &Node {
         &self.nodes[term.0 as usize].0
     }
 
+    /// How many bits a term has.
     pub fn bits(&self, term: Term) -> u32 {
         self.nodes[term.0 as usize].1
     }
@@ -133,14 +140,17 @@ impl Terms {
         term
     }
 
+    /// The low bits of a number.
     pub fn constant(&mut self, value: u64, bits: u32) -> Term {
         self.make(Node::Constant(value & ones(bits)), bits)
     }
 
+    /// One bit.
     pub fn truth(&mut self, holds: bool) -> Term {
         self.constant(holds.into(), 1)
     }
 
+    /// The number that a term is, if it is one.
     pub fn value(&self, term: Term) -> Option<u64> {
         match self.node(term) {
             Node::Constant(value) => Some(*value),
@@ -148,6 +158,7 @@ impl Terms {
         }
     }
 
+    /// A value that is not known.
     pub fn leaf(&mut self, name: LeafName, shared: Shared, bits: u32) -> Term {
         self.make(Node::Leaf(Leaf { name, shared, thread: 0 }), bits)
     }
@@ -202,18 +213,22 @@ impl Terms {
         }
     }
 
+    /// The sum of two terms.
     pub fn add(&mut self, a: Term, b: Term) -> Term {
         self.sum(0, &[(1, a), (1, b)], self.bits(a))
     }
 
+    /// Their difference.
     pub fn sub(&mut self, a: Term, b: Term) -> Term {
         self.sum(0, &[(1, a), (u64::MAX, b)], self.bits(a))
     }
 
+    /// A multiple.
     pub fn scale(&mut self, factor: u64, of: Term) -> Term {
         self.sum(0, &[(factor, of)], self.bits(of))
     }
 
+    /// All bits the other way round.
     pub fn not(&mut self, a: Term) -> Term {
         let bits = self.bits(a);
         if bits > 1 {
@@ -229,20 +244,23 @@ impl Terms {
         }
     }
 
-    /// Of one bit.
+    /// The bits that both have.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         self.binary(Binary::And, a, b)
     }
 
+    /// Whether all of these hold, each of one bit.
     pub fn all(&mut self, of: impl IntoIterator<Item = Term>) -> Term {
         let truth = self.truth(true);
         of.into_iter().fold(truth, |all, one| self.and(all, one))
     }
 
+    /// The bits that one of them has.
     pub fn or(&mut self, a: Term, b: Term) -> Term {
         self.binary(Binary::Or, a, b)
     }
 
+    /// The result of an operation on two terms of the same width.
     pub fn binary(&mut self, op: Binary, a: Term, b: Term) -> Term {
         use Binary::*;
         let bits = self.bits(a);
@@ -318,8 +336,9 @@ impl Terms {
                 let mut all = u128::from(*constant);
                 let mut low = constant.trailing_zeros();
                 for (factor, term) in parts {
-                    all += u128::from(*factor) * u128::from(self.most_within(*term, depth));
-                    low = low.min(factor.trailing_zeros() + self.most_within(*term, depth).trailing_zeros());
+                    let most = self.most_within(*term, depth);
+                    all = all.saturating_add(u128::from(*factor) * u128::from(most));
+                    low = low.min(factor.trailing_zeros() + most.trailing_zeros());
                 }
                 let low = if low >= 64 { 0 } else { !0 << low };
                 if all > u128::from(mask) { mask & low } else { below(all as u64) & low }
@@ -328,6 +347,7 @@ impl Terms {
         }
     }
 
+    /// Whether two terms of the same width are the same, in one bit.
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
         if a == b {
             return self.truth(true);
@@ -391,6 +411,7 @@ impl Terms {
         }
     }
 
+    /// Whether the first is less than the second, in one bit.
     pub fn less(&mut self, is_signed: bool, a: Term, b: Term) -> Term {
         let bits = self.bits(a);
         if a == b {
@@ -407,6 +428,7 @@ impl Terms {
         self.make(if is_signed { Node::LessSigned(a, b) } else { Node::LessUnsigned(a, b) }, 1)
     }
 
+    /// The first of two terms where the condition, of one bit, holds; elsewhere the second.
     pub fn choose(&mut self, condition: Term, a: Term, b: Term) -> Term {
         if a == b {
             return a;
@@ -435,6 +457,7 @@ impl Terms {
         self.make(Node::If(condition, a, b), bits)
     }
 
+    /// So many bits of a term, from the bit `low` on.
     pub fn extract(&mut self, of: Term, low: u32, bits: u32) -> Term {
         let whole = self.bits(of);
         if low == 0 && bits == whole {
@@ -485,7 +508,7 @@ impl Terms {
             Node::Sum(constant, ref parts) if !is_signed => {
                 let parts = parts.clone();
                 let most = parts.iter().fold(u128::from(constant), |all, (factor, term)| {
-                    all + u128::from(*factor) * u128::from(self.most(*term))
+                    all.saturating_add(u128::from(*factor) * u128::from(self.most(*term)))
                 });
                 if most > u128::from(ones(own)) {
                     return self.make(Node::Zeros(of), bits);
@@ -554,6 +577,7 @@ impl Terms {
         done[&term]
     }
 
+    /// The terms that a term is made of directly.
     pub fn operands(&self, term: Term) -> Vec<Term> {
         match self.node(term) {
             Node::Constant(_) | Node::Leaf(_) => Vec::new(),
@@ -566,24 +590,10 @@ impl Terms {
             Node::Function(_, of) => of.clone(),
         }
     }
-
-    /// All terms that some consist of, themselves included.
-    pub fn within(&self, of: impl IntoIterator<Item = Term>) -> Vec<Term> {
-        let mut open: Vec<Term> = of.into_iter().collect();
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut all = Vec::new();
-        while let Some(term) = open.pop() {
-            if seen.insert(term) {
-                all.push(term);
-                open.extend(self.operands(term));
-            }
-        }
-        all
-    }
 }
 
 /// What an operation gives for numbers.
-pub fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
+fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
     use Binary::*;
     let (a, b) = (signed(x, bits), signed(y, bits));
     let value = match op {
@@ -603,4 +613,104 @@ pub fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
         RemSigned => a.wrapping_rem(b) as u64,
     };
     value & ones(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::solve::{Answer, solve};
+
+    /// A step of a random computation: what is done with which of the values before, and a number.
+    type Step = (u8, usize, usize, u64);
+
+    /// Values of 16, 32 and 1 bits, made by all operations on terms.
+    fn computed(terms: &mut Terms, start: [Term; 3], steps: &[Step]) -> Term {
+        use Binary::*;
+        const SAFE: [Binary; 7] = [Mul, And, Or, Xor, Shl, ShrUnsigned, ShrSigned];
+        let mut values = start.to_vec();
+        for &(what, a, b, number) in steps {
+            let (a, b) = (values[a % values.len()], values[b % values.len()]);
+            let bits = terms.bits(a);
+            let is_signed = number & 1 == 1;
+            let same = terms.widen(b, bits, is_signed);
+            // Most constants of programs are small, or beside a power of two.
+            let constant = match number % 4 {
+                0 => number % 20,
+                1 => 1 << (number % u64::from(bits)),
+                2 => ones(1 + (number >> 4) as u32 % bits),
+                _ => number,
+            };
+            let constant = terms.constant(constant, bits);
+            let other = if number & 8 == 8 { constant } else { same };
+            let op = SAFE[what as usize / 12 % SAFE.len()];
+            let new = match what % 12 {
+                0 => terms.add(a, other),
+                1 => terms.sub(a, other),
+                2 => terms.scale(number, a),
+                3 => terms.not(a),
+                4 => terms.equal(a, other),
+                5 => terms.less(is_signed, a, other),
+                6 => {
+                    let condition = terms.less(is_signed, a, constant);
+                    terms.choose(condition, same, a)
+                }
+                7 => terms.widen(a, [16, 32][(number >> 1) as usize % 2].max(bits), is_signed),
+                8 => terms.extract(a, (number as u32 >> 1) % bits, 1),
+                9 if bits == 32 => terms.extract(a, [0, 7, 16][(number >> 1) as usize % 3], 16),
+                _ => terms.binary(op, a, other),
+            };
+            values.push(new);
+        }
+        values.last().copied().expect("a value")
+    }
+
+    fn check(inputs: [u64; 3], steps: &[Step]) {
+        let widths = [32, 16, 1];
+        let mut terms = Terms::default();
+        let numbers = [0, 1, 2].map(|index| terms.constant(inputs[index], widths[index]));
+        let leaves = [0, 1, 2].map(|index| terms.leaf(LeafName::Parameter(index, 0), Shared::Grid, widths[index]));
+        let expected = computed(&mut terms, numbers, steps);
+        assert!(terms.value(expected).is_some(), "numbers make numbers");
+        let result = computed(&mut terms, leaves, steps);
+        let most = terms.most(result);
+        assert_eq!(terms.value(expected).unwrap_or(0) & !most, 0, "bits that it cannot have");
+        let mut all: Vec<Term> = (0..3).map(|index| terms.equal(leaves[index], numbers[index])).collect();
+        let same = terms.equal(result, expected);
+        all.push(terms.not(same));
+        assert_eq!(solve(&terms, &all, &mut 1_000_000), Answer::Never, "{inputs:x?} {steps:?}");
+        // Numbers in place of the leaves give the same as numbers from the beginning.
+        let replaced = terms.replace(result, &mut FxHashMap::default(), &mut |_, leaf, _| match leaf.name {
+            LeafName::Parameter(index, _) => Some(numbers[index]),
+            _ => None,
+        });
+        assert_eq!(replaced, expected, "{inputs:x?} {steps:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 8000, ..ProptestConfig::default() })]
+
+        /// What is simplified is the same as what is computed of numbers.
+        #[test]
+        fn terms_are_what_they_compute(
+            inputs: [u64; 3],
+            shifts: [u8; 3],
+            steps in prop::collection::vec((any::<u8>(), 0..12usize, 0..12usize, any::<u64>()), 1..12),
+        ) {
+            // Half of them are ones alone, where most bounds are met.
+            let input = |index: usize| if shifts[index] < 128 { inputs[index] } else { u64::MAX } >> (shifts[index] % 64);
+            check([0, 1, 2].map(input), &steps);
+        }
+    }
+
+    /// Sums of large multiples do not overflow what bounds them.
+    #[test]
+    fn bounds_of_large_sums() {
+        let mut terms = Terms::default();
+        let leaves = [0, 1, 2].map(|index| terms.leaf(LeafName::Parameter(index, 0), Shared::Grid, 64));
+        let sum = terms.sum(u64::MAX, &leaves.map(|leaf| (u64::MAX - 1, leaf)), 64);
+        assert_eq!(terms.most(sum), u64::MAX);
+        assert_eq!(terms.widen(sum, 64, false), sum);
+    }
 }
