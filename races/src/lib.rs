@@ -18,6 +18,13 @@
 //! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000), Answer::Never);
 //! ```
 
+pub mod address;
+pub mod eval;
 pub mod graph;
+pub mod launch;
+mod lemma;
+pub mod prove;
 pub mod solve;
+pub mod state;
 pub mod term;
+pub mod walk;

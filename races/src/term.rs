@@ -577,6 +577,68 @@ impl Terms {
         done[&term]
     }
 
+    /// The number of the last value that nothing else has.
+    pub fn fresh(&self) -> u32 {
+        self.fresh
+    }
+
+    /// The leaves of a term.
+    pub fn leaves(&self, term: Term) -> Vec<Term> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let (mut open, mut leaves) = (vec![term], Vec::new());
+        while let Some(next) = open.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            match self.node(next) {
+                Node::Leaf(_) => leaves.push(next),
+                _ => open.extend(self.operands(next)),
+            }
+        }
+        leaves
+    }
+
+    /// Whether a term has no leaf that was made after this one, and none of loops within these blocks.
+    pub fn is_older(&self, term: Term, fresh: u32, within: &[bool]) -> bool {
+        self.leaves(term).into_iter().all(|leaf| match self.node(leaf) {
+            Node::Leaf(Leaf { name: LeafName::Any(number), .. }) => *number <= fresh,
+            Node::Leaf(Leaf { name: LeafName::Round(header, _), .. }) => !within[*header],
+            _ => true,
+        })
+    }
+
+    /// Whether all threads of a CTA have the same, if they have the same of these leaves.
+    pub fn is_uniform(&self, term: Term, same: &rustc_hash::FxHashSet<Term>) -> bool {
+        self.leaves(term).into_iter().all(|leaf| {
+            same.contains(&leaf) || matches!(self.node(leaf), Node::Leaf(leaf) if leaf.shared < Shared::Thread)
+        })
+    }
+
+    /// A term with others in place of leaves, by their terms.
+    pub fn substitute(&mut self, term: Term, by: &impl Fn(Term) -> Option<Term>) -> Term {
+        self.replace(term, &mut FxHashMap::default(), &mut |terms, leaf, bits| {
+            let leaf = terms.make(Node::Leaf(leaf.clone()), bits);
+            by(leaf)
+        })
+    }
+
+    /// By how much `end` is `start` shifted to the right, if it is so wherever `entry` is what it was shifted from at first.
+    pub fn shifted_right(&mut self, end: Term, start: Term, entry: Term) -> Option<u64> {
+        let bits = self.bits(start);
+        let is_positive = self.most(entry) >> (bits - 1) == 0;
+        match *self.node(end) {
+            Node::Binary(Binary::ShrUnsigned, of, by) if of == start => self.value(by),
+            Node::Binary(Binary::ShrSigned, of, by) if of == start && is_positive => self.value(by),
+            // Half of a number with a sign, as compilers write it.
+            Node::Binary(Binary::ShrSigned, of, by) if is_positive && self.value(by) == Some(1) => {
+                let sign = self.constant(u64::from(bits) - 1, bits);
+                let sign = self.binary(Binary::ShrUnsigned, start, sign);
+                (self.add(start, sign) == of).then_some(1)
+            }
+            _ => None,
+        }
+    }
+
     /// The terms that a term is made of directly.
     pub fn operands(&self, term: Term) -> Vec<Term> {
         match self.node(term) {

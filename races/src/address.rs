@@ -1,0 +1,127 @@
+//! Addresses as what they begin at, and how far they are from there.
+
+use ptx_isa::{
+    Space,
+    flat::{Flat, Symbol},
+};
+
+use crate::term::{Leaf, LeafName, Node, Term, Terms};
+
+/// What an address begins at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// A pointer among the parameters, so many bytes into one.
+    Parameter(Symbol, i64),
+    /// A variable.
+    Variable(Symbol),
+    /// The address is only known as a whole.
+    Unknown,
+}
+
+impl Base {
+    /// What an address begins at, unless that depends on a condition.
+    pub fn of(terms: &Terms, flat: &Flat, address: Term) -> Self {
+        base(terms, flat, address).map_or(Self::Unknown, |(base, _)| base)
+    }
+}
+
+fn leaf_base(terms: &Terms, term: Term) -> Option<Base> {
+    match terms.node(term) {
+        Node::Leaf(Leaf { name: LeafName::Parameter(symbol, at), .. }) if terms.bits(term) == 64 => {
+            Some(Base::Parameter(*symbol, *at))
+        }
+        Node::Leaf(Leaf { name: LeafName::Variable(symbol), .. }) => Some(Base::Variable(*symbol)),
+        _ => None,
+    }
+}
+
+/// The base, and its term.
+fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
+    let single = [(1, address)];
+    let parts: &[(u64, Term)] = match terms.node(address) {
+        Node::Sum(_, parts) => parts,
+        _ => &single,
+    };
+    let found = parts.iter().filter(|(factor, _)| *factor == 1);
+    let found: Vec<(Base, Term)> = found.filter_map(|(_, term)| Some((leaf_base(terms, *term)?, *term))).collect();
+    let is_pointer = |base: &Base| match base {
+        Base::Variable(_) => true,
+        Base::Parameter(symbol, _) => {
+            let name = &flat.symbols[*symbol].variable.name;
+            flat.head.parameters.iter().any(|parameter| parameter.name == *name && parameter.is_pointer)
+        }
+        Base::Unknown => false,
+    };
+    match found[..] {
+        [one] => Some(one),
+        _ => {
+            let mut sure = found.into_iter().filter(|(base, _)| is_pointer(base));
+            sure.next().filter(|_| sure.next().is_none())
+        }
+    }
+}
+
+/// A place in a variable of local memory, and how far into it, if that is known.
+pub fn local_of(terms: &Terms, flat: &Flat, address: Term) -> Option<(Symbol, Option<i64>)> {
+    let is_local = |symbol: Symbol| flat.symbols[symbol].variable.space == Some(Space::Local);
+    match terms.node(address) {
+        Node::Leaf(Leaf { name: LeafName::Variable(symbol), .. }) => is_local(*symbol).then_some((*symbol, Some(0))),
+        Node::Sum(constant, parts) => {
+            let mut own = parts.iter().filter_map(|(factor, term)| match leaf_base(terms, *term)? {
+                Base::Variable(symbol) if *factor == 1 && is_local(symbol) => Some(symbol),
+                _ => None,
+            });
+            let symbol = own.next().filter(|_| own.next().is_none())?;
+            Some((symbol, (parts.len() == 1).then_some(*constant as i64)))
+        }
+        _ => None,
+    }
+}
+
+/// One of the addresses that an access may have.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What holds where it has this one.
+    pub holds: Vec<Term>,
+    pub base: Base,
+    /// How far it is from the base, or the whole address if that is not known, in 64 bits.
+    pub offset: Term,
+}
+
+/// The most addresses of one access that are told apart.
+const PLACES: usize = 8;
+
+/// The addresses that one depends on conditions of.
+pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
+    let mut done = Vec::new();
+    let mut open = vec![(Vec::new(), address)];
+    while let Some((holds, address)) = open.pop() {
+        if let Some((base, leaf)) = base(terms, flat, address) {
+            let offset = terms.sub(address, leaf);
+            done.push(Place { holds, base, offset });
+            continue;
+        }
+        // A choice of pointers in it.
+        let choice = match terms.node(address) {
+            Node::If(..) => Some((1, address)),
+            Node::Sum(_, parts) => {
+                parts.iter().copied().find(|(factor, part)| *factor == 1 && matches!(terms.node(*part), Node::If(..)))
+            }
+            _ => None,
+        };
+        match choice {
+            Some((_, part)) if done.len() + open.len() < PLACES => {
+                let Node::If(condition, a, b) = *terms.node(part) else { continue };
+                let rest = terms.sub(address, part);
+                let not = terms.not(condition);
+                for (condition, of) in [(condition, a), (not, b)] {
+                    let address = terms.add(rest, of);
+                    let holds = holds.iter().copied().chain([condition]).collect();
+                    open.push((holds, address));
+                }
+            }
+            _ => done.push(Place { holds, base: Base::Unknown, offset: address }),
+        }
+    }
+    done
+}

@@ -1,0 +1,392 @@
+//! What an instruction computes, as terms.
+//!
+//! What is not read here is a function of its operands of which nothing else is known, if [`Computation`] has it, and else anything.
+
+use ptx_isa::{
+    AluOp, Cmp, Type,
+    arithmetic::Computation,
+    flat::{Flat, Operand, Register},
+};
+
+use crate::{
+    launch::Sizes,
+    state::State,
+    term::{Binary, LeafName, Shared, Term, Terms, ones},
+};
+
+/// What evaluates operands and instructions of one kernel.
+pub struct Eval<'f> {
+    pub flat: &'f Flat,
+    pub sizes: Sizes,
+    pub terms: Terms,
+}
+
+/// How wide the term of a type is; what is wider than 64 bits is not followed.
+fn width(ty: Type) -> Option<u32> {
+    Some(ty.bits()).filter(|bits| (1..=64).contains(bits))
+}
+
+impl Eval<'_> {
+    /// Anything, of each thread its own.
+    pub fn any(&mut self, bits: u32) -> Term {
+        self.terms.any(Shared::Thread, bits.clamp(1, 64))
+    }
+
+    fn register_bits(&self, register: Register) -> Option<u32> {
+        Some(self.flat.registers[register].bits).filter(|bits| *bits > 0)
+    }
+
+    /// An operand in so many bits.
+    pub fn value(&mut self, state: &State, operand: &Operand, bits: u32) -> Term {
+        let bits = bits.clamp(1, 64);
+        match operand {
+            Operand::Register(register) => match state.register(*register) {
+                Some(term) => self.terms.widen(term, bits, false),
+                None => self.any(bits),
+            },
+            Operand::Not(register) => {
+                let value = self.value(state, &Operand::Register(*register), 1);
+                self.terms.not(value)
+            }
+            Operand::Constant(value) => self.terms.constant(*value as u64, bits),
+            Operand::Symbol(symbol) => {
+                let address = self.variable(*symbol);
+                self.terms.widen(address, bits, false)
+            }
+            Operand::Address(base, offset) => {
+                let base = self.value(state, base, bits);
+                let offset = self.terms.constant(*offset as u64, bits);
+                self.terms.add(base, offset)
+            }
+            Operand::Special(name) => {
+                let special = self.special(name);
+                self.terms.widen(special, bits, false)
+            }
+            Operand::Vector(elements) if !elements.is_empty() && bits as usize % elements.len() == 0 => {
+                let part = bits / elements.len() as u32;
+                let zero = self.terms.constant(0, bits);
+                elements.iter().enumerate().fold(zero, |all, (index, element)| {
+                    let value = self.value(state, element, part);
+                    let value = self.terms.widen(value, bits, false);
+                    let place = self.terms.scale(1 << (index as u32 * part), value);
+                    self.terms.add(all, place)
+                })
+            }
+            Operand::Vector(_) | Operand::Tensor(..) | Operand::Nothing => self.any(bits),
+        }
+    }
+
+    /// The address of a variable: each CTA has its own in shared memory, each thread in local memory.
+    pub fn variable(&mut self, symbol: usize) -> Term {
+        use ptx_isa::Space;
+        let shared = match self.flat.symbols[symbol].variable.space {
+            Some(Space::Global | Space::Const) | None => Shared::Grid,
+            Some(Space::Local) => Shared::Thread,
+            Some(_) => Shared::Cta,
+        };
+        self.terms.leaf(LeafName::Variable(symbol), shared, 64)
+    }
+
+    /// A special register, in 32 bits unless it has 64 or is a predicate.
+    pub fn special(&mut self, name: &str) -> Term {
+        let (stem, direction) = match name.split_once('.') {
+            Some((stem, direction)) => (stem, ["x", "y", "z"].iter().position(|of| *of == direction)),
+            None => (name, None),
+        };
+        match (stem, direction) {
+            ("tid", Some(at)) => self.of_size(LeafName::Tid(at as u8), Shared::Thread, self.sizes.block[at], true),
+            ("ntid", Some(at)) => self.of_size(LeafName::Ntid(at as u8), Shared::Grid, self.sizes.block[at], false),
+            ("ctaid", Some(at)) => self.of_size(LeafName::Ctaid(at as u8), Shared::Cta, self.sizes.grid[at], true),
+            ("nctaid", Some(at)) => self.of_size(LeafName::Nctaid(at as u8), Shared::Grid, self.sizes.grid[at], false),
+            ("WARP_SZ", _) => self.terms.constant(32, 32),
+            ("dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" | "gridid" | "nwarpid" | "nsmid", _) => {
+                self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
+            }
+            ("laneid" | "warpid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Thread, 32),
+            ("smid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Cta, 32),
+            _ => self.any(64),
+        }
+    }
+
+    /// A size that may be known, or an index below it.
+    fn of_size(&mut self, name: LeafName, shared: Shared, size: Option<u32>, is_index: bool) -> Term {
+        match size {
+            Some(1) if is_index => self.terms.constant(0, 32),
+            Some(size) if !is_index => self.terms.constant(size.into(), 32),
+            _ => self.terms.leaf(name, shared, 32),
+        }
+    }
+
+    /// The results of an instruction that computes; `None` for one that has as many as are written.
+    pub fn compute(&mut self, state: &State, mnemonic: &str, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
+        let words: Vec<&str> = mnemonic.split('.').collect();
+        let wide = words.last().and_then(|word| word.parse::<Type>().ok());
+        if words[0] == "cvta" {
+            return sources.first().map(|from| (self.value(state, from, 64), false)).into_iter().collect();
+        }
+        if words[0] == "mov" && (results > 1 || matches!(sources, [Operand::Vector(_)])) {
+            return self.unpacked(state, wide, sources, results);
+        }
+        let anything = |this: &mut Self| (0..results).map(|_| (this.any(64), false)).collect();
+        let Some(computation) = Computation::of(words[0], &words[1..]) else { return anything(self) };
+        let types = (0..sources.len()).map(|index| computation.source_type(index));
+        let Some(widths) = types.map(width).collect::<Option<Vec<u32>>>() else { return anything(self) };
+        if !computation.takes(sources.len()) || computation.uses_carry() {
+            return anything(self);
+        }
+        let values: Vec<Term> =
+            sources.iter().zip(&widths).map(|(operand, bits)| self.value(state, operand, *bits)).collect();
+        let known = match computation {
+            Computation::Alu(op, ty) if !ty.is_float() && ty.element().is_none() => self.alu(op, ty, &values),
+            Computation::Setp(cmp, ty) => self.compared(cmp, ty, values[0], values[1]),
+            Computation::Cvt { to, from } => {
+                let narrow = self.terms.widen(values[0], to.bits().min(from.bits()), false);
+                Some(self.terms.widen(narrow, to.bits(), from.is_signed()))
+            }
+            Computation::Compare(_) => self.combined(&words, &values),
+            _ => None,
+        };
+        let is_signed = computation.result_type().is_signed();
+        let mut types = computation.result_types();
+        if let Some(first) = known {
+            let opposite = (results > 1).then(|| (self.terms.not(first), false));
+            // Both are combined with a third predicate, so that the second one is not the opposite of the first.
+            let is_combined = matches!(computation, Computation::Compare(_));
+            let opposite = opposite.map(|known| if is_combined { (self.any(1), false) } else { known });
+            return std::iter::once((first, is_signed)).chain(opposite).collect();
+        }
+        (0..results)
+            .map(|index| {
+                let bits = types.next().map_or(64, Type::bits);
+                match bits {
+                    1..=64 => (self.terms.function(&format!("{mnemonic}#{index}"), values.clone(), bits), is_signed),
+                    _ => (self.any(64), false),
+                }
+            })
+            .collect()
+    }
+
+    /// `mov` that packs or unpacks.
+    fn unpacked(&mut self, state: &State, ty: Option<Type>, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
+        let bits = ty.and_then(width);
+        match (bits, sources) {
+            (Some(bits), [from]) if bits as usize % results.max(1) == 0 => {
+                let part = bits / results.max(1) as u32;
+                let whole = self.value(state, from, bits);
+                (0..results as u32).map(|index| (self.terms.extract(whole, index * part, part), false)).collect()
+            }
+            _ => (0..results).map(|_| (self.any(64), false)).collect(),
+        }
+    }
+
+    /// `setp` that combines a comparison of integers with a predicate.
+    fn combined(&mut self, words: &[&str], values: &[Term]) -> Option<Term> {
+        let ("setp", [cmp, by, ty], [a, b, c]) = (words[0], &words[1..], values) else { return None };
+        let ty: Type = ty.parse().ok()?;
+        let holds = self.compared(cmp.parse().ok()?, ty, *a, *b)?;
+        Some(match *by {
+            "and" => self.terms.and(holds, *c),
+            "or" => self.terms.or(holds, *c),
+            "xor" => self.terms.binary(Binary::Xor, holds, *c),
+            _ => return None,
+        })
+    }
+
+    fn compared(&mut self, cmp: Cmp, ty: Type, a: Term, b: Term) -> Option<Term> {
+        if ty.is_float() || ty.element().is_some() {
+            return None;
+        }
+        let signed = ty.is_signed();
+        Some(match cmp {
+            Cmp::Eq => self.terms.equal(a, b),
+            Cmp::Ne => {
+                let same = self.terms.equal(a, b);
+                self.terms.not(same)
+            }
+            Cmp::Lt => self.terms.less(signed, a, b),
+            Cmp::Gt => self.terms.less(signed, b, a),
+            Cmp::Le => {
+                let above = self.terms.less(signed, b, a);
+                self.terms.not(above)
+            }
+            Cmp::Ge => {
+                let below = self.terms.less(signed, a, b);
+                self.terms.not(below)
+            }
+            Cmp::Lo => self.terms.less(false, a, b),
+            Cmp::Hi => self.terms.less(false, b, a),
+            Cmp::Ls => {
+                let above = self.terms.less(false, b, a);
+                self.terms.not(above)
+            }
+            Cmp::Hs => {
+                let below = self.terms.less(false, a, b);
+                self.terms.not(below)
+            }
+            _ => return None,
+        })
+    }
+
+    /// A shift, whose amount has 32 bits.
+    fn shifted(&mut self, op: Binary, a: Term, by: Term) -> Option<Term> {
+        let bits = self.terms.bits(a);
+        let by = match self.terms.value(by) {
+            Some(by) => self.terms.constant(by.min(bits.into()), bits),
+            None if bits >= 32 => self.terms.widen(by, bits, false),
+            None => return None,
+        };
+        Some(self.terms.binary(op, a, by))
+    }
+
+    fn product(&mut self, ty: Type, a: Term, b: Term, to: u32) -> Term {
+        let [a, b] = [a, b].map(|of| self.terms.widen(of, to, ty.is_signed()));
+        self.terms.binary(Binary::Mul, a, b)
+    }
+
+    /// Arithmetic on integers.
+    fn alu(&mut self, op: AluOp, ty: Type, values: &[Term]) -> Option<Term> {
+        use AluOp::*;
+        let bits = ty.bits();
+        let signed = ty.is_signed();
+        let at = |index: usize| values.get(index).copied();
+        let (a, b) = (at(0)?, at(1).or(at(0))?);
+        let c = at(2);
+        Some(match op {
+            Mov => a,
+            Neg => self.terms.scale(u64::MAX, a),
+            Not => self.terms.not(a),
+            Cnot => {
+                let zero = self.terms.constant(0, bits);
+                let is_zero = self.terms.equal(a, zero);
+                self.terms.widen(is_zero, bits, false)
+            }
+            Abs | Sad => {
+                let zero = self.terms.constant(0, bits);
+                let (from, to) = if op == Abs { (a, zero) } else { (a, b) };
+                let difference = self.terms.sub(from, to);
+                let negated = self.terms.scale(u64::MAX, difference);
+                let below = self.terms.less(signed, from, to);
+                let distance = self.terms.choose(below, negated, difference);
+                if op == Abs { distance } else { self.terms.add(distance, c?) }
+            }
+            Add => self.terms.add(a, b),
+            Sub => self.terms.sub(a, b),
+            And | Or | Xor => {
+                let op = match op {
+                    And => Binary::And,
+                    Or => Binary::Or,
+                    _ => Binary::Xor,
+                };
+                self.terms.binary(op, a, b)
+            }
+            Min | Max => {
+                let below = self.terms.less(signed, a, b);
+                if op == Min { self.terms.choose(below, a, b) } else { self.terms.choose(below, b, a) }
+            }
+            Shl => self.shifted(Binary::Shl, a, b)?,
+            Shr => self.shifted(if signed { Binary::ShrSigned } else { Binary::ShrUnsigned }, a, b)?,
+            Div => self.terms.binary(if signed { Binary::DivSigned } else { Binary::DivUnsigned }, a, b),
+            Rem => self.terms.binary(if signed { Binary::RemSigned } else { Binary::RemUnsigned }, a, b),
+            MulLo => self.terms.binary(Binary::Mul, a, b),
+            MadLo => {
+                let product = self.terms.binary(Binary::Mul, a, b);
+                self.terms.add(product, c?)
+            }
+            MulWide => self.product(ty, a, b, bits * 2),
+            MadWide => {
+                let product = self.product(ty, a, b, bits * 2);
+                self.terms.add(product, c?)
+            }
+            MulHi | MadHi if bits <= 32 => {
+                let product = self.product(ty, a, b, bits * 2);
+                let high = self.terms.extract(product, bits, bits);
+                if op == MulHi { high } else { self.terms.add(high, c?) }
+            }
+            Mul24Lo | Mad24Lo => {
+                let [a, b] = [a, b].map(|of| self.terms.extract(of, 0, 24));
+                let product = self.product(ty, a, b, 48);
+                let low = self.terms.extract(product, 0, 32);
+                if op == Mul24Lo { low } else { self.terms.add(low, c?) }
+            }
+            Bfe => {
+                let (from, count) = (self.terms.value(b)? & 255, self.terms.value(c?)? & 255);
+                let (from, count) = (from as u32, count as u32);
+                if count == 0 || from + count > bits {
+                    return None;
+                }
+                let part = self.terms.extract(a, from, count);
+                self.terms.widen(part, bits, signed)
+            }
+            Bfi => {
+                let (from, count) = (self.terms.value(c?)? & 255, self.terms.value(at(3)?)? & 255);
+                let (from, count) = (from as u32, count as u32);
+                if count == 0 || from + count > bits {
+                    return None;
+                }
+                let mask = ones(count) << from;
+                let keep = self.terms.constant(!mask, bits);
+                let (keep, part) = (self.terms.and(b, keep), self.terms.constant(ones(count), bits));
+                let part = self.terms.and(a, part);
+                let part = self.terms.scale(1 << from, part);
+                self.terms.or(keep, part)
+            }
+            Selp => self.terms.choose(c?, a, b),
+            ShfLeftWrap | ShfLeftClamp | ShfRightWrap | ShfRightClamp => {
+                let by = self.terms.value(c?)?;
+                let by = if matches!(op, ShfLeftWrap | ShfRightWrap) { by & 31 } else { by.min(32) } as u32;
+                let [low, high] = [a, b].map(|of| self.terms.widen(of, 64, false));
+                let high = self.terms.scale(1 << 32, high);
+                let both = self.terms.add(high, low);
+                let from = if matches!(op, ShfLeftWrap | ShfLeftClamp) { 32 - by } else { by };
+                self.terms.extract(both, from, 32)
+            }
+            Lop3 => self.lop3(values)?,
+            Prmt => self.prmt(a, b, c?)?,
+            _ => return None,
+        })
+    }
+
+    /// Any function of three bits, by its table, as a choice for each row that is one.
+    fn lop3(&mut self, values: &[Term]) -> Option<Term> {
+        let [a, b, c, table] = values else { return None };
+        let table = self.terms.value(*table)?;
+        let bits = self.terms.bits(*a);
+        let mut all = self.terms.constant(0, bits);
+        for row in (0..8u64).filter(|row| table >> row & 1 == 1) {
+            let mut product = self.terms.constant(u64::MAX, bits);
+            for (place, of) in [(2, *a), (1, *b), (0, *c)] {
+                let of = if row >> place & 1 == 1 { of } else { self.terms.not(of) };
+                product = self.terms.and(product, of);
+            }
+            all = self.terms.or(all, product);
+        }
+        Some(all)
+    }
+
+    /// Bytes of two words, by a constant.
+    fn prmt(&mut self, a: Term, b: Term, by: Term) -> Option<Term> {
+        let by = self.terms.value(by)?;
+        let mut all = self.terms.constant(0, 32);
+        for place in 0..4u32 {
+            let nibble = (by >> (place * 4) & 15) as u32;
+            if nibble & 8 != 0 {
+                return None;
+            }
+            let from = if nibble < 4 { a } else { b };
+            let byte = self.terms.extract(from, nibble % 4 * 8, 8);
+            let byte = self.terms.widen(byte, 32, false);
+            let byte = self.terms.scale(1 << (place * 8), byte);
+            all = self.terms.add(all, byte);
+        }
+        Some(all)
+    }
+
+    /// A value for a register, in as many bits as it has.
+    pub fn fitting(&mut self, register: Register, value: Term, is_signed: bool) -> Term {
+        match self.register_bits(register) {
+            Some(bits) if bits <= 64 => self.terms.widen(value, bits, is_signed),
+            Some(_) => self.any(64),
+            None => value,
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! The proof that no two threads of a kernel race and that all of a CTA come to the same barriers; and what of it fails.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+
+use itertools::Itertools;
+use ptx_isa::{
+    Scope, Space,
+    flat::{Access, Action, Barrier, Flat, Operand},
+    graph::reached,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    address::{Base, Place, places},
+    eval::Eval,
+    graph::{Block, End, Order, blocks},
+    launch::Sizes,
+    lemma::Lemmas,
+    solve::{Answer, solve},
+    state::{Slot, State},
+    term::{Shared, Term, Terms},
+    walk::{Known, Open, Target, Touch, Walk, Walked, Written},
+};
+
+/// What a proof takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumIter)]
+pub enum Assumption {
+    /// Memory of different pointers is apart.
+    #[strum(serialize = "pointers of different parameters and variables do not overlap")]
+    Apart,
+    /// Accesses stay in their variable or buffer.
+    #[strum(serialize = "accesses stay within their variables and buffers")]
+    Within,
+    /// Counters of loops do not wrap around.
+    #[strum(serialize = "counters of loops do not wrap around, and loops have fewer than 2^31 rounds")]
+    Counters,
+    /// Indices of threads in the grid do not wrap around.
+    #[strum(serialize = "the grid has fewer than 2^31 threads in each direction")]
+    Grid,
+}
+
+/// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unproved {
+    /// The steps.
+    pub steps: [usize; 2],
+    /// Whether the threads are of different CTAs.
+    pub is_across: bool,
+    /// Whether both write the same, wherever they meet.
+    pub same_value: bool,
+    /// Whether the solver gave up.
+    pub too_hard: bool,
+}
+
+/// What came of a proof.
+#[derive(Debug, Default)]
+pub struct Proof {
+    pub unproved: Vec<Unproved>,
+    /// The lines of barriers to which not all threads may come together.
+    pub divergent: BTreeSet<u32>,
+    pub open: BTreeSet<Open>,
+    pub assumptions: BTreeSet<Assumption>,
+    /// How many questions the solver had.
+    pub questions: usize,
+}
+
+impl Proof {
+    /// Whether the kernel has no race and no divergent barrier.
+    pub fn holds(&self) -> bool {
+        self.unproved.is_empty() && self.divergent.is_empty() && self.open.is_empty()
+    }
+}
+
+/// How a proof is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When it ends at the latest.
+    pub until: Instant,
+    /// How many steps a walk may have.
+    pub steps: usize,
+    /// How many decisions the solver has for a question.
+    pub decisions: u64,
+}
+
+/// Proves what can be proved of a kernel.
+pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
+    let mut proof = Proof::default();
+    let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
+    for step in &flat.steps {
+        if let Action::Barrier(barrier) = &step.action
+            && !barrier.warp
+            && !is_whole(barrier, threads)
+        {
+            proof.open.insert((step.line, "a barrier of some threads of the CTA is not followed".to_owned()));
+        }
+    }
+    let blocks = blocks(flat, |action| matches!(action, Action::Barrier(barrier) if is_whole(barrier, threads)));
+    let next = |block: usize| blocks[block].next();
+    let Some(order) = Order::of(blocks.len(), 0, &next) else {
+        let line = flat.steps.first().map_or(0, |step| step.line);
+        proof.open.insert((line, "a loop has several beginnings".to_owned()));
+        return proof;
+    };
+    let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
+    prover.run();
+    prover.proof
+}
+
+/// Whether all threads of the CTA take part in a barrier.
+fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
+    let count = match barrier.threads {
+        None => true,
+        Some(Operand::Constant(count)) => threads.is_some_and(|threads| i64::from(threads) == count),
+        Some(_) => false,
+    };
+    !barrier.warp && barrier.waits && matches!(barrier.id, Operand::Constant(_)) && count
+}
+
+struct Prover<'p> {
+    eval: Eval<'p>,
+    may_alias: bool,
+    limits: Limits,
+    blocks: &'p [Block],
+    order: &'p Order,
+    shared: Vec<Vec<usize>>,
+    mixed: Vec<bool>,
+    written: FxHashMap<usize, Written>,
+    steps_left: usize,
+    walks: u32,
+    proof: Proof,
+}
+
+/// An access of a walk, with what it is of.
+struct Own {
+    touch: Touch,
+    places: Vec<Place>,
+    access: Access,
+}
+
+/// Which threads a question is about.
+struct Two {
+    common: Shared,
+    renamed: [FxHashMap<Term, Term>; 2],
+    /// That they are two, and what holds of each.
+    holds: Vec<Term>,
+}
+
+impl<'p> Prover<'p> {
+    fn new(
+        flat: &'p Flat,
+        sizes: Sizes,
+        may_alias: bool,
+        limits: Limits,
+        blocks: &'p [Block],
+        order: &'p Order,
+        proof: Proof,
+    ) -> Self {
+        let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
+        let within = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
+        // A loop that no thread can go round without a barrier is gone round by all threads of a CTA together.
+        let meets: Vec<bool> = order
+            .loops
+            .iter()
+            .map(|own| {
+                let start: Vec<usize> = within(own.header).into_iter().filter(|to| own.body[*to]).collect();
+                let next = |block| within(block).into_iter().filter(|to| own.body[*to]).collect::<Vec<_>>();
+                !reached(blocks.len(), start, next, |_| false)[own.header]
+            })
+            .collect();
+        let around = |block: usize| order.loops.iter().zip(&meets).filter(move |(own, _)| own.body[block]);
+        let shared = |block: usize| -> Vec<usize> {
+            let all_meet = |header: usize| around(header).all(|(_, meets)| *meets);
+            around(block).map(|(own, _)| own.header).filter(|header| all_meet(*header)).collect()
+        };
+        let shared: Vec<Vec<usize>> = (0..blocks.len()).map(shared).collect();
+        let has_barrier = |body: &[bool]| body.iter().enumerate().any(|(block, is_in)| *is_in && is_barrier(block));
+        let mixed = (0..blocks.len())
+            .map(|block| around(block).any(|(own, _)| has_barrier(&own.body) && !shared[block].contains(&own.header)))
+            .collect();
+        let eval = Eval { flat, sizes, terms: Terms::default() };
+        let (written, steps_left) = (FxHashMap::default(), limits.steps);
+        Self { eval, may_alias, limits, blocks, order, shared, mixed, written, steps_left, walks: 0, proof }
+    }
+
+    fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
+        // What is known of blocks does not change: the walks of a proof share it.
+        let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
+        Known { blocks: self.blocks, shared, mixed, constant, stable }
+    }
+
+    fn walk(&mut self, known: &Known<'_>, order: &Order, from: Option<usize>, start: usize, state: State) -> Walked {
+        self.walks += 1;
+        let walk = Walk::new(
+            &mut self.eval,
+            known,
+            order,
+            from.is_some() || !std::ptr::eq(order, self.order),
+            self.walks,
+            &mut self.steps_left,
+            &mut self.proof.open,
+            &mut self.written,
+        );
+        walk.run(from, start, state)
+    }
+
+    fn run(&mut self) {
+        let first = || State::new(self.eval.flat.registers.len());
+        let start = first();
+        let known = self.known(FxHashSet::default(), FxHashSet::default());
+        let whole = self.walk(&known, self.order, None, 0, start.clone());
+        let known = self.learned(whole);
+        let whole = self.walk(&known, self.order, None, 0, start.clone());
+        if !self.order.loops.is_empty() {
+            self.proof.assumptions.insert(Assumption::Counters);
+        }
+        let arrivals: Vec<_> = whole.arrivals.clone();
+        self.regions(&known, start, &arrivals);
+        let all = self.own(whole.touches);
+        let all: Vec<Own> = all.into_iter().filter(|own| !is_of_cta(self.eval.flat, own)).collect();
+        if self.eval.sizes.grid != [Some(1); 3] {
+            self.pairs(&all, Shared::Grid);
+        }
+    }
+
+    /// What nothing writes, and which loads are stable between two barriers, by a walk that knows neither.
+    fn learned(&mut self, whole: Walked) -> Known<'p> {
+        let owns = self.own(whole.touches);
+        let mut bases: BTreeMap<usize, Vec<(Base, Option<Space>, bool)>> = BTreeMap::new();
+        for own in &owns {
+            let space = space_of(self.eval.flat, own);
+            let all = own.places.iter().map(|place| (place.base, space, own.access.writes));
+            bases.entry(own.touch.step).or_default().extend(all);
+        }
+        let may_alias = self.may_alias;
+        let meets = |a: &(Base, Option<Space>, bool), b: &(Base, Option<Space>, bool)| {
+            let is_apart = matches!((a.1, b.1), (Some(x), Some(y)) if x != y);
+            let is_same = a.0 == b.0 || a.0 == Base::Unknown || b.0 == Base::Unknown || may_alias;
+            is_same && !is_apart
+        };
+        let writes: Vec<_> = bases.iter().flat_map(|(step, all)| all.iter().map(move |one| (*step, *one))).collect();
+        let writes: Vec<_> = writes.into_iter().filter(|(_, one)| one.2).collect();
+        let reads = || bases.values().flatten().filter(|one| !one.2 && one.0 != Base::Unknown);
+        let constant = reads().filter(|one| !writes.iter().any(|(_, write)| meets(one, write))).map(|one| one.0);
+        let constant: FxHashSet<Base> = constant.collect();
+        // For each interval, the steps in it.
+        let mut unstable: FxHashSet<usize> = FxHashSet::default();
+        let blocks = self.blocks;
+        let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
+        let starts = (0..blocks.len()).filter(|block| is_barrier(*block)).map(|block| blocks[block].next()[0]);
+        for start in std::iter::once(0).chain(starts) {
+            let next = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
+            let in_it = reached(blocks.len(), [start], next, |_| false);
+            let steps: FxHashSet<usize> =
+                (0..blocks.len()).filter(|block| in_it[*block]).flat_map(|block| blocks[block].steps.clone()).collect();
+            let own: Vec<_> = writes.iter().filter(|(step, _)| steps.contains(step)).collect();
+            for (step, all) in &bases {
+                if steps.contains(step) && all.iter().any(|one| own.iter().any(|(_, write)| meets(one, write))) {
+                    unstable.insert(*step);
+                }
+            }
+        }
+        let stable = bases.iter().filter(|(step, all)| !unstable.contains(step) && all.iter().all(|one| !one.2));
+        let stable = stable.map(|(step, _)| *step).collect();
+        self.known(constant, stable)
+    }
+
+    /// The intervals from one barrier to the next: what two threads of a CTA do in each, and where they go.
+    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[(Target, State)]) {
+        let blocks = self.blocks;
+        let starts = arrivals.iter().filter_map(|(target, state)| match target {
+            Target::Barrier(block) => Some((Some(*block), blocks[*block].next()[0], state.clone())),
+            Target::End => None,
+        });
+        for (from, start, mut state) in std::iter::once((None, 0, start)).chain(starts).collect_vec() {
+            let next = |block: usize| match blocks[block].end {
+                End::Barrier(..) => Vec::new(),
+                _ => blocks[block].next(),
+            };
+            let Some(order) = Order::of(blocks.len(), start, &next) else {
+                self.proof.open.insert((0, "a loop has several beginnings".to_owned()));
+                return;
+            };
+            if let Some(from) = from
+                && let End::Barrier(step, _) = blocks[from].end
+            {
+                self.walks += 1;
+                let mut walk = Walk::new(
+                    &mut self.eval,
+                    known,
+                    &order,
+                    true,
+                    self.walks,
+                    &mut self.steps_left,
+                    &mut self.proof.open,
+                    &mut self.written,
+                );
+                walk.step(from, step, &mut state);
+            }
+            let walked = self.walk(known, &order, from, start, state);
+            self.divergence(&walked.arrivals);
+            let all = self.own(walked.touches);
+            self.pairs(&all, Shared::Cta);
+        }
+    }
+
+    fn own(&mut self, touches: Vec<Touch>) -> Vec<Own> {
+        let flat = self.eval.flat;
+        let own = |touch: Touch| {
+            let Action::Access(access) = &flat.steps[touch.step].action else { return None };
+            let places = places(&mut self.eval.terms, flat, touch.address);
+            Some(Own { touch, places, access: access.clone() })
+        };
+        touches.into_iter().filter_map(own).collect()
+    }
+
+    /// Two threads, and what holds of them.
+    fn two(&mut self, common: Shared) -> Two {
+        let one = self.eval.sizes.holds(&mut self.eval.terms);
+        let mut two = Two { common, renamed: Default::default(), holds: Vec::new() };
+        for thread in 0..2 {
+            for term in &one {
+                let term = self.renamed(&mut two, *term, thread);
+                two.holds.push(term);
+            }
+        }
+        let directions = ["x", "y", "z"];
+        let name = if common == Shared::Cta { "tid" } else { "ctaid" };
+        let mut same = self.eval.terms.truth(true);
+        for direction in directions {
+            let index = self.eval.special(&format!("{name}.{direction}"));
+            let [a, b] = [0, 1].map(|thread| self.renamed(&mut two, index, thread));
+            let equal = self.eval.terms.equal(a, b);
+            same = self.eval.terms.and(same, equal);
+        }
+        let apart = self.eval.terms.not(same);
+        two.holds.push(apart);
+        two
+    }
+
+    fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
+        self.eval.terms.of_thread(term, thread as u8 + 1, two.common, &mut two.renamed[thread])
+    }
+
+    fn ask(&mut self, conditions: Vec<Term>) -> Answer {
+        if conditions.iter().any(|term| self.eval.terms.value(*term) == Some(0)) {
+            return Answer::Never;
+        }
+        if Instant::now() >= self.limits.until {
+            return Answer::TooHard;
+        }
+        self.proof.questions += 1;
+        let mut lemmas = Lemmas::new(&mut self.eval.terms);
+        let conditions = lemmas.with(conditions);
+        if lemmas.used {
+            self.proof.assumptions.insert(Assumption::Grid);
+        }
+        let mut decisions = self.limits.decisions;
+        solve(&self.eval.terms, &conditions, &mut decisions)
+    }
+
+    /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.
+    fn divergence(&mut self, arrivals: &[(Target, State)]) {
+        let barriers: Vec<_> = arrivals.iter().filter(|(target, _)| matches!(target, Target::Barrier(_))).collect();
+        if barriers.is_empty() {
+            return;
+        }
+        let mut two = self.two(Shared::Cta);
+        for (one, other) in barriers.iter().flat_map(|one| arrivals.iter().map(move |other| (*one, other))) {
+            let Target::Barrier(block) = one.0 else { continue };
+            let mut conditions = two.holds.clone();
+            for (thread, state) in [(0, &one.1), (1, &other.1)] {
+                for term in &state.holds {
+                    conditions.push(self.renamed(&mut two, *term, thread));
+                }
+            }
+            if one.0 == other.0 {
+                let mut same = self.eval.terms.truth(true);
+                for header in self.shared[block].clone() {
+                    let rounds = [&one.1, &other.1].map(|state| state.get(Slot::Round(header)));
+                    let [Some(a), Some(b)] = rounds else { continue };
+                    let [a, b] = [(0, a), (1, b)].map(|(thread, term)| self.renamed(&mut two, term, thread));
+                    let equal = self.eval.terms.equal(a, b);
+                    same = self.eval.terms.and(same, equal);
+                }
+                conditions.push(self.eval.terms.not(same));
+            }
+            if self.ask(conditions) != Answer::Never {
+                let End::Barrier(step, _) = self.blocks[block].end else { continue };
+                self.proof.divergent.insert(self.eval.flat.steps[step].line);
+            }
+        }
+    }
+
+    /// Each two accesses, of which one is of the first thread and the other of the second one.
+    fn pairs(&mut self, all: &[Own], common: Shared) {
+        let mut two = self.two(common);
+        for (at, one) in all.iter().enumerate() {
+            for other in &all[at..] {
+                if let Some(unproved) = self.pair(&mut two, one, other) {
+                    let is_known = self
+                        .proof
+                        .unproved
+                        .iter()
+                        .any(|known| known.steps == unproved.steps && known.is_across == unproved.is_across);
+                    if !is_known {
+                        self.proof.unproved.push(unproved);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pair(&mut self, two: &mut Two, one: &Own, other: &Own) -> Option<Unproved> {
+        let writes = [one, other].map(|own| own.access.writes);
+        let is_strong = are_strong(&one.access, &other.access, two.common);
+        // Two strong accesses of the same bytes do not race; what is aligned and of one size has the same bytes or none.
+        if writes == [false; 2] || is_strong && one.touch.bytes == other.touch.bytes {
+            return None;
+        }
+        let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
+        if matches!(spaces, [Some(a), Some(b)] if a != b) {
+            return None;
+        }
+        let mut failed: Option<Unproved> = None;
+        for (a, b) in one.places.iter().cartesian_product(&other.places) {
+            let is_known = a.base != Base::Unknown && b.base != Base::Unknown;
+            if is_known && a.base != b.base {
+                let can_alias = [a.base, b.base].iter().all(|base| self.may_point(*base));
+                if !self.may_alias || !can_alias {
+                    self.proof.assumptions.extend([Assumption::Apart, Assumption::Within]);
+                    continue;
+                }
+            }
+            self.proof.assumptions.insert(Assumption::Within);
+            let is_whole = !is_known || a.base != b.base;
+            let addresses = if is_whole { [one.touch.address, other.touch.address] } else { [a.offset, b.offset] };
+            let mut conditions = two.holds.clone();
+            for (thread, own, place) in [(0, one, a), (1, other, b)] {
+                for term in own.touch.holds.iter().chain(&place.holds) {
+                    conditions.push(self.renamed(two, *term, thread));
+                }
+            }
+            let [x, y] = [0, 1].map(|thread| self.renamed(two, addresses[thread], thread));
+            conditions.push(self.overlap([x, y], [one.touch.bytes, other.touch.bytes]));
+            match self.ask(conditions.clone()) {
+                Answer::Never => continue,
+                answer => {
+                    let stored = one.touch.stored.zip(other.touch.stored).filter(|_| writes == [true; 2]);
+                    let same_value = stored.is_some_and(|(x, y)| {
+                        let [x, y] = [(0, x), (1, y)].map(|(thread, term)| self.renamed(two, term, thread));
+                        if self.eval.terms.bits(x) != self.eval.terms.bits(y) {
+                            return false;
+                        }
+                        let equal = self.eval.terms.equal(x, y);
+                        conditions.push(self.eval.terms.not(equal));
+                        self.ask(conditions) == Answer::Never
+                    });
+                    let before = failed.as_ref().is_none_or(|failed| failed.same_value);
+                    failed = Some(Unproved {
+                        steps: [one.touch.step, other.touch.step],
+                        is_across: two.common == Shared::Grid,
+                        same_value: same_value && before,
+                        too_hard: answer == Answer::TooHard,
+                    });
+                }
+            }
+        }
+        failed
+    }
+
+    /// Whether a pointer of another parameter may have the same memory.
+    fn may_point(&self, base: Base) -> bool {
+        match base {
+            Base::Parameter(..) | Base::Unknown => true,
+            Base::Variable(symbol) => self.eval.flat.symbols[symbol].variable.space == Some(Space::Global),
+        }
+    }
+
+    /// Whether two accesses have a byte in common. Each is aligned to its size: on others the GPU stops.
+    fn overlap(&mut self, [a, b]: [Term; 2], [one, other]: [u64; 2]) -> Term {
+        let terms = &mut self.eval.terms;
+        if one == other && one.is_power_of_two() {
+            return terms.equal(a, b);
+        }
+        let near = |terms: &mut Terms, from: Term, to: Term, bytes: u64| {
+            let distance = terms.sub(to, from);
+            let bytes = terms.constant(bytes, 64);
+            terms.less(false, distance, bytes)
+        };
+        let forwards = near(terms, a, b, one);
+        let backwards = near(terms, b, a, other);
+        terms.or(forwards, backwards)
+    }
+}
+
+/// The state space of an access, as far as it is known.
+fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
+    let of = |space: Space| if space.is_shared_cta() { Space::Shared } else { space };
+    let named = own.access.space.map(of);
+    named.or_else(|| {
+        let of_base = |place: &Place| match place.base {
+            Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
+            // What is passed to a kernel points to global memory.
+            Base::Parameter(..) => Some(Space::Global),
+            Base::Unknown => None,
+        };
+        own.places.iter().map(of_base).all_equal_value().ok().flatten()
+    })
+}
+
+/// Whether only threads of one CTA have the memory of an access.
+fn is_of_cta(flat: &Flat, own: &Own) -> bool {
+    space_of(flat, own) == Some(Space::Shared)
+}
+
+/// Whether two accesses are strong for each other: so that they do not race if they have the same bytes.
+fn are_strong(one: &Access, other: &Access, common: Shared) -> bool {
+    let reaches = |access: &Access| match access.strong() {
+        Some(Scope::Cta) => common == Shared::Cta,
+        // Threads of different CTAs need not be in the same cluster.
+        Some(Scope::Cluster) => common == Shared::Cta,
+        Some(_) => true,
+        None => false,
+    };
+    reaches(one) && reaches(other)
+}

@@ -1,0 +1,139 @@
+//! What a thread has in its registers and its own variables, and under which condition it is there.
+
+use std::collections::BTreeMap;
+
+use ptx_isa::flat::{Register, Symbol};
+
+use crate::term::{Shared, Term, Terms};
+
+/// Where a value is that the thread alone has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slot {
+    /// A register.
+    Register(Register),
+    /// So many bytes into a variable in local memory.
+    Local(Symbol, i64),
+    /// How often the loop with this header has gone round.
+    Round(usize),
+}
+
+/// The values of one thread at one place.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    registers: Vec<Option<Term>>,
+    locals: BTreeMap<(Symbol, i64), Term>,
+    rounds: BTreeMap<usize, Term>,
+    /// All of these hold, each of one bit.
+    pub holds: Vec<Term>,
+}
+
+impl State {
+    /// Nothing is known.
+    pub fn new(registers: usize) -> Self {
+        Self { registers: vec![None; registers], ..Self::default() }
+    }
+
+    /// What a register has; `None` if nothing was written there.
+    pub fn register(&self, register: Register) -> Option<Term> {
+        self.registers[register]
+    }
+
+    /// What a slot has.
+    pub fn get(&self, slot: Slot) -> Option<Term> {
+        match slot {
+            Slot::Register(register) => self.registers[register],
+            Slot::Local(symbol, at) => self.locals.get(&(symbol, at)).copied(),
+            Slot::Round(header) => self.rounds.get(&header).copied(),
+        }
+    }
+
+    /// Writes a slot.
+    pub fn set(&mut self, slot: Slot, value: Term) {
+        match slot {
+            Slot::Register(register) => self.registers[register] = Some(value),
+            Slot::Local(symbol, at) => drop(self.locals.insert((symbol, at), value)),
+            Slot::Round(header) => drop(self.rounds.insert(header, value)),
+        }
+    }
+
+    /// All slots that have something.
+    pub fn slots(&self) -> impl Iterator<Item = (Slot, Term)> {
+        let registers = self.registers.iter().enumerate();
+        let registers = registers.filter_map(|(register, value)| Some((Slot::Register(register), (*value)?)));
+        let locals = self.locals.iter().map(|((symbol, at), value)| (Slot::Local(*symbol, *at), *value));
+        let rounds = self.rounds.iter().map(|(header, value)| (Slot::Round(*header), *value));
+        registers.chain(locals).chain(rounds)
+    }
+
+    /// What is `bytes` long at a place of a local variable, in as many bits, if it was written by one store.
+    pub fn load(&self, terms: &mut Terms, symbol: Symbol, at: i64, bytes: u64) -> Option<Term> {
+        let (&(_, start), &value) = self.locals.range((symbol, i64::MIN)..=(symbol, at)).next_back()?;
+        let (offset, held) = (at.checked_sub(start)? as u64, u64::from(terms.bits(value)) / 8);
+        (offset.checked_add(bytes)? <= held).then(|| terms.extract(value, offset as u32 * 8, bytes as u32 * 8))
+    }
+
+    /// Writes a place of a local variable.
+    pub fn store(&mut self, terms: &Terms, symbol: Symbol, at: i64, value: Term) {
+        let bytes = i64::from(terms.bits(value).div_ceil(8));
+        let before = at.saturating_sub(8);
+        let near: Vec<_> = self.locals.range((symbol, before)..(symbol, at.saturating_add(bytes))).collect();
+        let overlapping: Vec<_> = near
+            .into_iter()
+            .filter(|((_, start), held)| start + i64::from(terms.bits(**held).div_ceil(8)) > at)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in overlapping {
+            self.locals.remove(&key);
+        }
+        self.locals.insert((symbol, at), value);
+    }
+
+    /// Forgets what overlaps so many bytes at a place of a local variable, unless it is just these.
+    pub fn keep_exact(&mut self, terms: &Terms, symbol: Symbol, at: i64, bytes: i64) {
+        let held = |value: &Term| i64::from(terms.bits(*value).div_ceil(8));
+        self.locals.retain(|(own, start), value| {
+            let is_apart = *own != symbol || *start >= at + bytes || start + held(value) <= at;
+            is_apart || *start == at && held(value) == bytes
+        });
+    }
+
+    /// Forgets a local variable, or all of them.
+    pub fn forget(&mut self, symbol: Option<Symbol>) {
+        self.locals.retain(|(own, _), _| symbol.is_some_and(|symbol| symbol != *own));
+    }
+
+    /// What is known where two paths meet: the first one was taken where what only it holds, holds.
+    pub fn join(self, other: Self, terms: &mut Terms) -> Self {
+        let common = self.holds.iter().zip(&other.holds).take_while(|(a, b)| a == b).count();
+        let own = terms.all(self.holds[common..].iter().copied());
+        let others = terms.all(other.holds[common..].iter().copied());
+        let either = terms.or(own, others);
+        let mut holds = self.holds;
+        holds.truncate(common);
+        if terms.value(either) != Some(1) {
+            holds.push(either);
+        }
+        let registers = self.registers.into_iter().zip(other.registers);
+        // What one path has not written, a program that is defined does not read behind it.
+        let registers = registers
+            .map(|pair| match pair {
+                (Some(a), Some(b)) if terms.bits(a) == terms.bits(b) => Some(terms.choose(own, a, b)),
+                (Some(a), None) | (None, Some(a)) => Some(a),
+                (Some(_), Some(_)) => Some(terms.any(Shared::Thread, 64)),
+                (None, None) => None,
+            })
+            .collect();
+        let mut locals = BTreeMap::new();
+        for (key, a) in self.locals {
+            if let Some(b) = other.locals.get(&key).filter(|b| terms.bits(**b) == terms.bits(a)) {
+                locals.insert(key, terms.choose(own, a, *b));
+            }
+        }
+        let mut rounds = other.rounds;
+        for (key, a) in self.rounds {
+            let b = rounds.get(&key).copied().unwrap_or(a);
+            rounds.insert(key, terms.choose(own, a, b));
+        }
+        Self { registers, locals, rounds, holds }
+    }
+}

@@ -1,0 +1,820 @@
+//! Walks over a kernel with terms in place of values: what one thread accesses under which condition, and how it comes to barriers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptx_isa::{
+    Family, Runtime, Space, Type,
+    flat::{Access, AccessKind, Action, Barrier, NotInlined, Operand, Symbol},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    address::{Base, local_of},
+    eval::Eval,
+    graph::{Block, End, Order},
+    state::{Slot, State},
+    term::{LeafName, Shared, Term},
+};
+
+/// An access of one thread.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Which step it is.
+    pub step: usize,
+    /// What holds where it happens, each of one bit.
+    pub holds: Vec<Term>,
+    /// Its address, in 64 bits.
+    pub address: Term,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// What it writes, if that is one value.
+    pub stored: Option<Term>,
+}
+
+/// Where a thread comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The barrier in this block.
+    Barrier(usize),
+    /// Its end.
+    End,
+}
+
+/// Something that is not followed: the line, and why.
+pub type Open = (u32, String);
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// The accesses of memory that other threads may have.
+    pub touches: Vec<Touch>,
+    /// How the thread comes to barriers and to its end.
+    pub arrivals: Vec<(Target, State)>,
+}
+
+/// What is known of a kernel before a walk.
+pub struct Known<'k> {
+    pub blocks: &'k [Block],
+    /// For each block, the header of each shared loop that it is in: all threads of a CTA go round it together.
+    pub shared: Vec<Vec<usize>>,
+    /// For each block, whether it is in a loop with barriers that threads may go round apart.
+    pub mixed: Vec<bool>,
+    /// The bases that nothing writes.
+    pub constant: FxHashSet<Base>,
+    /// The loads that give what memory had when the interval between two barriers began.
+    pub stable: FxHashSet<usize>,
+}
+
+/// A walk.
+pub struct Walk<'w, 'f> {
+    pub eval: &'w mut Eval<'f>,
+    pub known: &'w Known<'w>,
+    pub order: &'w Order,
+    /// Whether it ends at barriers.
+    pub is_region: bool,
+    /// What tells the rounds of one walk from those of another.
+    pub number: u32,
+    /// How many steps it may still take.
+    pub left: &'w mut usize,
+    pub walked: Walked,
+    pub open: &'w mut BTreeSet<Open>,
+    /// What the body of a loop writes of local memory, by its header.
+    written: &'w mut FxHashMap<usize, Written>,
+    /// Whether what is found counts, and not only what it leads to.
+    records: bool,
+    rank: Vec<usize>,
+    /// What is written of local memory by the loops around, from the outermost.
+    writing: Vec<Written>,
+}
+
+/// Places in local memory, and variables of which not even the place is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    places: BTreeSet<(Symbol, i64, i64)>,
+    variables: BTreeSet<Symbol>,
+    all: bool,
+}
+
+impl Written {
+    fn add(&mut self, other: &Self) {
+        self.places.extend(&other.places);
+        self.variables.extend(&other.variables);
+        self.all |= other.all;
+    }
+}
+
+/// How a slot changes when a loop goes round.
+enum Change {
+    /// It is as before the loop.
+    None,
+    /// What is added in each round.
+    Adds(Term),
+    /// How far it is shifted to the left, or to the right, in each round.
+    Shifts { left: bool, by: u64 },
+    /// Nothing is known of it; whether all threads of the CTA have the same.
+    Anything(Shared),
+}
+
+/// Where a loop goes to, and how it comes back to its beginning.
+#[derive(Default)]
+struct Out {
+    leaves: Vec<(usize, usize, State)>,
+    back: Vec<State>,
+}
+
+/// The most by which a counter changes in a round for which it is assumed not to wrap around.
+const SMALL: u64 = 1 << 16;
+
+impl<'w, 'f> Walk<'w, 'f> {
+    #[expect(clippy::too_many_arguments, reason = "each is what a walk borrows")]
+    pub fn new(
+        eval: &'w mut Eval<'f>,
+        known: &'w Known<'w>,
+        order: &'w Order,
+        is_region: bool,
+        number: u32,
+        left: &'w mut usize,
+        open: &'w mut BTreeSet<Open>,
+        written: &'w mut FxHashMap<usize, Written>,
+    ) -> Self {
+        let mut rank = vec![usize::MAX; known.blocks.len()];
+        order.order.iter().enumerate().for_each(|(at, block)| rank[*block] = at);
+        let walked = Walked::default();
+        Self {
+            eval,
+            known,
+            order,
+            is_region,
+            number,
+            left,
+            walked,
+            open,
+            written,
+            records: true,
+            rank,
+            writing: Vec::new(),
+        }
+    }
+
+    /// Walks from an edge on.
+    pub fn run(mut self, from: Option<usize>, start: usize, mut state: State) -> Walked {
+        if let Some(from) = from {
+            self.pass(from, start, &mut state);
+        } else if self.known.shared[start].contains(&start) {
+            let zero = self.eval.terms.constant(0, 64);
+            state.set(Slot::Round(start), zero);
+        }
+        let own = self.order.loops.iter().position(|own| own.header == start);
+        match own {
+            Some(own) => {
+                let out = self.around(own, state);
+                self.rest(start, out.leaves);
+            }
+            None => drop(self.nodes(None, start, vec![(start, state)])),
+        }
+        self.walked
+    }
+
+    /// What stands behind a loop at the very beginning.
+    fn rest(&mut self, start: usize, leaves: Vec<(usize, usize, State)>) {
+        let states = leaves.into_iter().map(|(_, to, state)| (to, state)).collect();
+        drop(self.nodes(None, start, states));
+    }
+
+    /// Walks over the blocks of a loop, or over all, from some of them on.
+    fn nodes(&mut self, within: Option<usize>, header: usize, states: Vec<(usize, State)>) -> Out {
+        let mut out = Out::default();
+        let mut pending: BTreeMap<usize, Vec<State>> = BTreeMap::new();
+        for (to, state) in states {
+            pending.entry(self.rank[to]).or_default().push(state);
+        }
+        while let Some((rank, states)) = pending.pop_first() {
+            let node = self.order.order[rank];
+            let Some(state) = self.join(states) else { continue };
+            let inner = self.order.loops.iter().position(|own| own.header == node && Some(node) != within.map(|_| header));
+            let next = match inner {
+                Some(inner) => self.around(inner, state).leaves,
+                None => self.block(node, state),
+            };
+            for (from, to, mut state) in next {
+                let is_inside = within.is_none_or(|own| self.order.loops[own].body[to]);
+                if is_inside && !(within.is_some() && to == header) {
+                    self.pass(from, to, &mut state);
+                    pending.entry(self.rank[to]).or_default().push(state);
+                } else if is_inside {
+                    out.back.push(state);
+                } else {
+                    out.leaves.push((from, to, state));
+                }
+            }
+        }
+        out
+    }
+
+    /// Counts the rounds of loops that all threads of a CTA go round together.
+    fn pass(&mut self, from: usize, to: usize, state: &mut State) {
+        if !self.known.shared[to].contains(&to) {
+            return;
+        }
+        let is_back = self.known.shared[from].contains(&to);
+        let before = state.get(Slot::Round(to)).filter(|_| is_back);
+        let one = self.eval.terms.constant(1, 64);
+        let now = match before {
+            Some(before) => self.eval.terms.add(before, one),
+            None => self.eval.terms.constant(0, 64),
+        };
+        state.set(Slot::Round(to), now);
+    }
+
+    fn join(&mut self, mut states: Vec<State>) -> Option<State> {
+        // Those with the most in common stand beside each other.
+        states.sort_by(|a, b| a.holds.cmp(&b.holds));
+        while states.len() > 1 {
+            let common = |pair: &[State]| {
+                pair[0].holds.iter().zip(&pair[1].holds).take_while(|(a, b)| a == b).count()
+            };
+            let closest = (0..states.len() - 1).max_by_key(|at| common(&states[*at..at + 2]))?;
+            let other = states.remove(closest + 1);
+            let one = std::mem::take(&mut states[closest]);
+            states[closest] = one.join(other, &mut self.eval.terms);
+        }
+        states.pop()
+    }
+
+    /// Walks round a loop: what changes in it is found by a first walk, and what happens in any round by a second one.
+    fn around(&mut self, own: usize, entry: State) -> Out {
+        let header = self.order.loops[own].header;
+        let is_shared = !self.is_region && self.known.shared[header].contains(&header);
+        let records = std::mem::replace(&mut self.records, false);
+        let fresh = self.eval.terms.fresh();
+        let (variants, back) = loop {
+            let known = self.written.entry(header).or_default().clone();
+            let (state, variants) = self.varied(own, &entry, &known);
+            self.writing.push(Written::default());
+            let out = self.nodes(Some(own), header, vec![(header, state)]);
+            let new = self.writing.pop().unwrap_or_default();
+            if let Some(outer) = self.writing.last_mut() {
+                outer.add(&new);
+            }
+            let mut all = known.clone();
+            all.add(&new);
+            if all == known || *self.left == 0 {
+                break (variants, self.join(out.back));
+            }
+            self.written.insert(header, all);
+        };
+        self.records = records;
+        let mut state = entry;
+        self.forget(header, &mut state);
+        if let Some(back) = back {
+            self.changed(own, &mut state, &variants, &back, is_shared, fresh);
+        }
+        self.nodes(Some(own), header, vec![(header, state)])
+    }
+
+    /// What is known of local memory that a loop writes somewhere is forgotten.
+    fn forget(&mut self, header: usize, state: &mut State) {
+        let known = self.written.entry(header).or_default();
+        if known.all {
+            state.forget(None);
+        }
+        known.variables.iter().for_each(|symbol| state.forget(Some(*symbol)));
+        for (symbol, at, bytes) in &known.places {
+            state.keep_exact(&self.eval.terms, *symbol, *at, *bytes);
+        }
+    }
+
+    /// The state at the beginning of a round of which nothing is known but what the loop does not write; and what stands for the rest.
+    fn varied(&mut self, own: usize, entry: &State, known: &Written) -> (State, BTreeMap<Slot, Term>) {
+        let Self { eval, order, .. } = self;
+        let mut state = entry.clone();
+        let body = &order.loops[own].body;
+        let blocks = self.known.blocks.iter().zip(body).filter(|(_, is_in)| **is_in).map(|(block, _)| block);
+        let mut slots: BTreeSet<Slot> = BTreeSet::new();
+        for block in blocks {
+            let barrier = if let End::Barrier(step, _) = block.end { Some(step) } else { None };
+            for step in block.steps.clone().chain(barrier) {
+                slots.extend(eval.flat.steps[step].writes.iter().flatten().map(|register| Slot::Register(*register)));
+            }
+        }
+        let header = order.loops[own].header;
+        slots.extend(known.places.iter().map(|(symbol, at, _)| Slot::Local(*symbol, *at)));
+        slots.insert(Slot::Round(header));
+        self.forget(header, &mut state);
+        let Self { eval, .. } = self;
+        let mut variants = BTreeMap::new();
+        for slot in slots {
+            let bits = match (state.get(slot), slot) {
+                (Some(term), _) => eval.terms.bits(term),
+                (None, Slot::Register(register)) => match eval.flat.registers[register].bits {
+                    bits @ 1..=64 => bits,
+                    _ => 64,
+                },
+                (None, _) => continue,
+            };
+            let any = eval.any(bits);
+            state.set(slot, any);
+            variants.insert(slot, any);
+        }
+        (state, variants)
+    }
+
+    /// Sets what a loop changes to what it has in any round.
+    fn changed(
+        &mut self,
+        own: usize,
+        state: &mut State,
+        variants: &BTreeMap<Slot, Term>,
+        back: &State,
+        is_shared: bool,
+        fresh: u32,
+    ) {
+        let header = self.order.loops[own].header;
+        let shared = if is_shared { Shared::Cta } else { Shared::Thread };
+        let number = if is_shared { 0 } else { self.number };
+        let round = self.eval.terms.leaf(LeafName::Round(header, number), shared, 64);
+        let most = self.eval.terms.constant(1 << 31, 64);
+        let prefix = state.holds.len();
+        state.holds.push(self.eval.terms.less(false, round, most));
+        let uniform = if is_shared { self.uniform(state, variants, back) } else { BTreeSet::new() };
+        let one = self.eval.terms.constant(1, 64);
+        let before = self.eval.terms.sub(round, one);
+        let mut earlier: FxHashMap<Term, Option<Term>> = FxHashMap::default();
+        for (slot, variant) in variants {
+            let entry = state.get(*slot);
+            let change = match (entry, back.get(*slot)) {
+                (Some(entry), Some(end)) => self.change(own, *variant, end, entry, fresh),
+                _ => Change::Anything(Shared::Thread),
+            };
+            let change = match change {
+                Change::Anything(_) if uniform.contains(slot) => Change::Anything(Shared::Cta),
+                change => change,
+            };
+            let bits = self.eval.terms.bits(*variant);
+            let (now, previous) = match (&change, entry) {
+                (Change::None, Some(entry)) => (entry, Some(entry)),
+                (Change::Anything(shared), _) => (self.eval.terms.any(*shared, bits), None),
+                (_, None) => (self.eval.any(bits), None),
+                (change, Some(entry)) => {
+                    if let Change::Adds(by) = change {
+                        self.bound(state, round, *by);
+                    }
+                    (self.after(change, entry, round), Some(self.after(change, entry, before)))
+                }
+            };
+            state.set(*slot, now);
+            earlier.insert(*variant, previous);
+        }
+        if is_shared {
+            state.set(Slot::Round(header), round);
+            earlier.extend(variants.get(&Slot::Round(header)).map(|variant| (*variant, Some(before))));
+        }
+        // The round before ended with another one.
+        let zero = self.eval.terms.constant(0, 64);
+        let is_first = self.eval.terms.equal(round, zero);
+        for condition in back.holds.get(prefix..).unwrap_or_default() {
+            if let Some(condition) = self.in_terms_of(*condition, &earlier, own, fresh) {
+                let either = self.eval.terms.or(is_first, condition);
+                state.holds.push(either);
+            }
+        }
+    }
+
+    /// A small change in each round does not wrap around: assumed, and bounds the rounds.
+    fn bound(&mut self, state: &mut State, round: Term, by: Term) {
+        let bits = self.eval.terms.bits(by);
+        if let Some(by) = self.eval.terms.value(by) {
+            let by = by.min(by.wrapping_neg() & crate::term::ones(bits)).max(1);
+            if by < SMALL && bits >= 32 {
+                let most = self.eval.terms.constant((1u64 << bits.min(63)) / by, 64);
+                let within = self.eval.terms.less(false, round, most);
+                state.holds.push(within);
+            }
+        }
+    }
+
+    fn after(&mut self, change: &Change, entry: Term, round: Term) -> Term {
+        let terms = &mut self.eval.terms;
+        let bits = terms.bits(entry);
+        let round = terms.widen(round, bits, false);
+        match change {
+            Change::Adds(by) => {
+                let product = terms.binary(crate::term::Binary::Mul, round, *by);
+                terms.add(entry, product)
+            }
+            Change::Shifts { left, by } => {
+                use crate::term::Binary::{Shl, ShrUnsigned};
+                let amount = terms.scale(*by, round);
+                terms.binary(if *left { Shl } else { ShrUnsigned }, entry, amount)
+            }
+            _ => entry,
+        }
+    }
+
+    /// How a slot changes from the beginning of a round to its end.
+    fn change(&mut self, own: usize, variant: Term, end: Term, entry: Term, fresh: u32) -> Change {
+        let body = &self.order.loops[own].body;
+        let terms = &mut self.eval.terms;
+        if end == variant {
+            return Change::None;
+        }
+        let bits = terms.bits(variant);
+        if bits < 8 || terms.bits(end) != bits {
+            return Change::Anything(Shared::Thread);
+        }
+        let difference = terms.sub(end, variant);
+        if terms.is_older(difference, fresh, body) {
+            return Change::Adds(difference);
+        }
+        let doubled = terms.scale(2, variant);
+        if end == doubled {
+            return Change::Shifts { left: true, by: 1 };
+        }
+        if let Some(by) = terms.shifted_right(end, variant, entry) {
+            return Change::Shifts { left: false, by };
+        }
+        Change::Anything(Shared::Thread)
+    }
+
+    /// The slots that all threads of a CTA have alike in each round.
+    fn uniform(&mut self, state: &State, variants: &BTreeMap<Slot, Term>, back: &State) -> BTreeSet<Slot> {
+        let terms = &mut self.eval.terms;
+        let none = FxHashSet::default();
+        let mut all: BTreeMap<Slot, Term> = variants
+            .iter()
+            .filter(|(slot, _)| state.get(**slot).is_some_and(|entry| terms.is_uniform(entry, &none)))
+            .filter_map(|(slot, _)| Some((*slot, back.get(*slot)?)))
+            .collect();
+        loop {
+            let leaves: FxHashSet<Term> = all.keys().map(|slot| variants[slot]).collect();
+            let before = all.len();
+            all.retain(|_, end| terms.is_uniform(*end, &leaves));
+            if all.len() == before {
+                return all.into_keys().collect();
+            }
+        }
+    }
+
+    /// A condition at the end of a round in terms of what came before the loop; `None` if it has more.
+    fn in_terms_of(
+        &mut self,
+        condition: Term,
+        earlier: &FxHashMap<Term, Option<Term>>,
+        own: usize,
+        fresh: u32,
+    ) -> Option<Term> {
+        let body = &self.order.loops[own].body;
+        let terms = &mut self.eval.terms;
+        let leaves = terms.leaves(condition);
+        let is_known = leaves.iter().all(|leaf| match earlier.get(leaf) {
+            Some(value) => value.is_some(),
+            None => terms.is_older(*leaf, fresh, body),
+        });
+        if !is_known {
+            return None;
+        }
+        Some(terms.substitute(condition, &|leaf| earlier.get(&leaf).copied().flatten()))
+    }
+
+    fn not_followed(&mut self, step: usize, why: impl Into<String>) {
+        let line = self.eval.flat.steps[step].line;
+        self.open.insert((line, why.into()));
+    }
+
+    /// Walks over a block.
+    fn block(&mut self, node: usize, mut state: State) -> Vec<(usize, usize, State)> {
+        let block = &self.known.blocks[node];
+        for step in block.steps.clone() {
+            if *self.left == 0 {
+                self.not_followed(step, "the kernel is too long to be followed");
+                return Vec::new();
+            }
+            *self.left -= 1;
+            self.step(node, step, &mut state);
+        }
+        match &block.end {
+            End::Go(to) => vec![(node, *to, state)],
+            End::If(register, is, then, other) => {
+                let condition = self.eval.value(&state, &Operand::Register(*register), 1);
+                let opposite = self.eval.terms.not(condition);
+                let (yes, no) = if *is { (condition, opposite) } else { (opposite, condition) };
+                let mut all = Vec::new();
+                for (holds, to) in [(yes, *then), (no, *other)] {
+                    if self.eval.terms.value(holds) == Some(0) || state.holds.contains(&self.eval.terms.not(holds)) {
+                        continue;
+                    }
+                    let mut state = state.clone();
+                    if self.eval.terms.value(holds).is_none() && !state.holds.contains(&holds) {
+                        state.holds.push(holds);
+                    }
+                    all.push((node, to, state));
+                }
+                all
+            }
+            End::Any(all) => {
+                let choose = |this: &mut Self, to: &usize| {
+                    let mut state = state.clone();
+                    let any = this.eval.any(1);
+                    state.holds.push(any);
+                    (node, *to, state)
+                };
+                all.iter().map(|to| choose(self, to)).collect()
+            }
+            End::Barrier(step, to) => {
+                if self.records {
+                    self.walked.arrivals.push((Target::Barrier(node), state.clone()));
+                }
+                if self.is_region {
+                    return Vec::new();
+                }
+                self.step(node, *step, &mut state);
+                vec![(node, *to, state)]
+            }
+            End::Leave => {
+                if self.records {
+                    self.walked.arrivals.push((Target::End, state));
+                }
+                Vec::new()
+            }
+            End::Trap => Vec::new(),
+        }
+    }
+
+    /// Does one instruction.
+    pub fn step(&mut self, node: usize, at: usize, state: &mut State) {
+        let step = &self.eval.flat.steps[at];
+        let guard = step.guard.map(|(register, is)| {
+            let value = self.eval.value(state, &Operand::Register(register), 1);
+            if is { value } else { self.eval.terms.not(value) }
+        });
+        if guard.is_some_and(|guard| self.eval.terms.value(guard) == Some(0)) {
+            return;
+        }
+        let guard = guard.filter(|guard| self.eval.terms.value(*guard).is_none());
+        let results = self.results(node, at, state, guard);
+        for (register, (value, is_signed)) in step.writes.iter().zip(results) {
+            let Some(register) = register else { continue };
+            let mut value = self.eval.fitting(*register, value, is_signed);
+            if let (Some(guard), Some(old)) = (guard, state.register(*register))
+                && self.eval.terms.bits(old) == self.eval.terms.bits(value)
+            {
+                value = self.eval.terms.choose(guard, value, old);
+            }
+            state.set(Slot::Register(*register), value);
+        }
+    }
+
+    fn anything(&mut self, count: usize) -> Vec<(Term, bool)> {
+        (0..count).map(|_| (self.eval.any(64), false)).collect()
+    }
+
+    fn results(&mut self, node: usize, at: usize, state: &mut State, guard: Option<Term>) -> Vec<(Term, bool)> {
+        let step = &self.eval.flat.steps[at];
+        let count = step.writes.len();
+        match &step.action {
+            Action::Compute(mnemonic, sources) => self.eval.compute(state, mnemonic, sources, count),
+            Action::Pass { ty, from } => {
+                let bits = ty.bits().clamp(1, 64);
+                from.iter().map(|from| (self.eval.value(state, from, bits), ty.is_signed())).collect()
+            }
+            Action::Parameter { symbol, offset, ty } => {
+                let bytes = i64::from(ty.bits().div_ceil(8));
+                (0..count as i64)
+                    .map(|index| {
+                        let name = LeafName::Parameter(*symbol, offset.wrapping_add(index * bytes));
+                        (self.eval.terms.leaf(name, Shared::Grid, ty.bits().clamp(1, 64)), ty.is_signed())
+                    })
+                    .collect()
+            }
+            Action::ParameterAt { address, ty } => {
+                let address = self.eval.value(state, address, 64);
+                let (bits, signed) = (ty.bits().clamp(1, 64), ty.is_signed());
+                let name = |index| format!("parameter{bits}.{index}");
+                (0..count).map(|index| (self.eval.terms.function(&name(index), vec![address], bits), signed)).collect()
+            }
+            Action::Access(access) => self.access(node, at, state, guard, access),
+            Action::Barrier(barrier) => self.barrier(node, at, state, barrier, count),
+            Action::Call(name, NotInlined::Runtime(Runtime::Prints | Runtime::Allocates)) => {
+                let _ = name;
+                self.anything(count)
+            }
+            Action::Call(name, _) | Action::Invoke { callee: name, .. } => {
+                self.not_followed(at, format!("the code of {name} is not known"));
+                state.forget(None);
+                self.write_all();
+                self.anything(count)
+            }
+            Action::Asynchronous(form, _) if is_fence(form.family()) => self.anything(count),
+            Action::Asynchronous(..) => {
+                self.not_followed(at, "asynchronous operations are not followed");
+                self.anything(count)
+            }
+            Action::Elsewhere(mnemonic) => {
+                self.not_followed(at, format!("{mnemonic} is not followed"));
+                self.anything(count)
+            }
+            Action::Unknown(mnemonic) => {
+                self.not_followed(at, format!("{mnemonic} is not known"));
+                state.forget(None);
+                self.write_all();
+                self.anything(count)
+            }
+            Action::Fence(_)
+            | Action::Jump(..)
+            | Action::Leave
+            | Action::Trap
+            | Action::Argument { .. }
+            | Action::Nothing => self.anything(count),
+        }
+    }
+
+    fn write_all(&mut self) {
+        if let Some(writing) = self.writing.last_mut() {
+            writing.all = true;
+        }
+    }
+
+    /// A barrier of a warp orders nothing here; one of the CTA gives what it computes of all threads.
+    fn barrier(&mut self, node: usize, at: usize, state: &State, barrier: &Barrier, count: usize) -> Vec<(Term, bool)> {
+        if barrier.reduces.is_none() || barrier.warp || self.known.mixed[node] {
+            return self.anything(count);
+        }
+        let rounds = state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).map(|(_, term)| term).collect();
+        let value = self.eval.terms.function(&format!("barrier {at}"), rounds, 64);
+        vec![(value, false); count]
+    }
+
+    fn access(
+        &mut self,
+        node: usize,
+        at: usize,
+        state: &mut State,
+        guard: Option<Term>,
+        access: &Access,
+    ) -> Vec<(Term, bool)> {
+        let count = self.eval.flat.steps[at].writes.len();
+        let address = self.eval.value(state, &access.address, 64);
+        let Some(ty) = access.ty.filter(|ty| ty.bits() <= 64 && access.kind != AccessKind::Matrix) else {
+            return self.wide(at, state, guard, access, address);
+        };
+        let bits = ty.bits();
+        if access.space == Some(Space::Const) {
+            let name = |index| format!("constant{bits}.{index}");
+            let values = |this: &mut Self, index| this.eval.terms.function(&name(index), vec![address], bits);
+            return (0..count).map(|index| (values(self, index), ty.is_signed())).collect();
+        }
+        if let Some(place) = local_of(&self.eval.terms, self.eval.flat, address) {
+            return self.local(state, guard, access, ty, place);
+        }
+        if access.space == Some(Space::Local) {
+            if access.writes {
+                state.forget(None);
+                self.write_all();
+            }
+            return self.anything(count);
+        }
+        let base = Base::of(&self.eval.terms, self.eval.flat, address);
+        let stored = match (&access.data[..], access.kind) {
+            ([one], AccessKind::St) if access.elements == 1 => Some(self.eval.value(state, one, bits)),
+            _ => None,
+        };
+        self.touch(at, state, guard, address, access.bytes(), stored);
+        if access.writes && base == Base::Unknown && access.kind == AccessKind::St && access.space.is_none() {
+            state.forget(None);
+            self.write_all();
+        }
+        if access.kind != AccessKind::Ld {
+            return self.anything(count);
+        }
+        let is_constant = self.known.constant.contains(&base);
+        if !is_constant && (!self.known.stable.contains(&at) || self.known.mixed[node]) || access.sem != ptx_isa::Sem::Weak {
+            return self.anything(count);
+        }
+        let mut operands = Vec::new();
+        let name = if is_constant {
+            format!("memory{bits}")
+        } else {
+            let headers = self.known.shared[node].iter();
+            operands.extend(headers.filter_map(|header| state.get(Slot::Round(*header))));
+            operands.push(self.eval.terms.leaf(LeafName::Special("cta".to_owned()), Shared::Cta, 64));
+            format!("memory{bits} at {at}")
+        };
+        (0..count as u64)
+            .map(|index| {
+                let offset = self.eval.terms.constant(index * u64::from(bits / 8), 64);
+                let element = self.eval.terms.add(address, offset);
+                let operands = std::iter::once(element).chain(operands.clone()).collect();
+                (self.eval.terms.function(&name, operands, bits), ty.is_signed())
+            })
+            .collect()
+    }
+
+    /// An access whose values are not followed.
+    fn wide(
+        &mut self,
+        at: usize,
+        state: &mut State,
+        guard: Option<Term>,
+        access: &Access,
+        address: Term,
+    ) -> Vec<(Term, bool)> {
+        let local = local_of(&self.eval.terms, self.eval.flat, address);
+        if local.is_some() || access.is_private() {
+            if access.writes {
+                state.forget(local.map(|(symbol, _)| symbol));
+                self.write_all();
+            }
+        } else if access.bytes().is_some() && access.kind != AccessKind::Matrix {
+            self.touch(at, state, guard, address, access.bytes(), None);
+        } else {
+            self.not_followed(at, "accesses of matrices are not followed");
+        }
+        let count = self.eval.flat.steps[at].writes.len();
+        self.anything(count)
+    }
+
+    fn touch(
+        &mut self,
+        step: usize,
+        state: &State,
+        guard: Option<Term>,
+        address: Term,
+        bytes: Option<u64>,
+        stored: Option<Term>,
+    ) {
+        let Some(bytes) = bytes else { return self.not_followed(step, "the size of the access is not known") };
+        if self.records {
+            let holds = state.holds.iter().copied().chain(guard).collect();
+            self.walked.touches.push(Touch { step, holds, address, bytes, stored });
+        }
+    }
+
+    /// An access of a variable of the thread alone.
+    fn local(
+        &mut self,
+        state: &mut State,
+        guard: Option<Term>,
+        access: &Access,
+        ty: Type,
+        (symbol, offset): (Symbol, Option<i64>),
+    ) -> Vec<(Term, bool)> {
+        let bytes = i64::from(ty.bits() / 8);
+        let count = access.elements as i64;
+        if access.writes {
+            let writing = self.writing.last_mut();
+            match (offset, access.kind) {
+                (Some(offset), AccessKind::St) => {
+                    if let Some(writing) = writing {
+                        writing.places.extend((0..count).map(|index| (symbol, offset + index * bytes, bytes)));
+                    }
+                    let elements: Vec<Operand> = match &access.data[..] {
+                        [Operand::Vector(elements)] => elements.clone(),
+                        data => data.to_vec(),
+                    };
+                    for (index, element) in elements.iter().enumerate() {
+                        let at = offset + index as i64 * bytes;
+                        let mut value = self.eval.value(state, element, ty.bits());
+                        if let Some(guard) = guard {
+                            let old = state.load(&mut self.eval.terms, symbol, at, bytes as u64);
+                            let old = old.unwrap_or_else(|| self.eval.any(ty.bits()));
+                            value = self.eval.terms.choose(guard, value, old);
+                        }
+                        state.store(&self.eval.terms, symbol, at, value);
+                    }
+                }
+                _ => {
+                    if let Some(writing) = writing {
+                        writing.variables.insert(symbol);
+                    }
+                    state.forget(Some(symbol));
+                }
+            }
+        }
+        if !access.reads {
+            return Vec::new();
+        }
+        (0..count)
+            .map(|index| {
+                let known = offset
+                    .and_then(|offset| state.load(&mut self.eval.terms, symbol, offset + index * bytes, bytes as u64));
+                (known.unwrap_or_else(|| self.eval.any(ty.bits())), ty.is_signed())
+            })
+            .collect()
+    }
+}
+
+/// Whether an instruction orders accesses, and does nothing else.
+fn is_fence(family: Family) -> bool {
+    use Family::*;
+    matches!(
+        family,
+        FenceProxyAlias
+            | FenceProxyAsync
+            | FenceProxyTensormapGeneric
+            | FenceProxyAsyncGeneric
+            | FenceMbarrierInit
+            | Fence
+            | MembarProxyAlias
+            | MembarProxyAsync
+    )
+}
