@@ -12,12 +12,13 @@ use crate::{
     hazards,
     input::read,
     order::{Operation, Order, Verdict},
-    render,
+    races, render,
 };
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     match (&args.ir, &args.ptx) {
         (Some(ir), Some(ptx)) => compare(args, ir, ptx),
+        _ if args.kernels.races => races::run(args),
         _ => hazards::run(args),
     }
 }

@@ -193,6 +193,7 @@ pub struct TableArgs {
 #[command(after_help = "Example:
   ptx-atomics check kernel.cu
   ptx-atomics check kernel.ptx libkernels.so ~/.triton/cache
+  ptx-atomics check --races kernel.ptx --block 256
   llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
 
 Exit status: 0 all are kept, and there is no error, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
@@ -250,6 +251,12 @@ pub struct KernelArgs {
     /// operations lack, barriers, and inline assembly) [default: all that the kernel allows]
     #[arg(long, value_name = "CHECKS", value_delimiter = ',', requires = "kernels")]
     pub only: Vec<Check>,
+    /// Data races of all accesses, and barriers to which not all threads come: proved absent, shown, or left open; nothing else is checked
+    #[arg(long, requires = "kernels", conflicts_with_all = ["only", "asynchronous", "explain", "baseline", "write_baseline"])]
+    pub races: bool,
+    /// With --races, pointers of different parameters may have the same memory
+    #[arg(long, requires = "races")]
+    pub may_alias: bool,
     /// PTX of any compiler; .cu, .rs, .c, .cpp, .ll, .bc and .mlir, which are compiled first; binaries that have PTX in them; folders of
     /// PTX, as Triton's cache; - is standard input
     #[arg(id = "kernels", value_name = "KERNEL")]

@@ -17,6 +17,7 @@ mod order;
 mod output;
 mod parallel;
 mod progress;
+mod races;
 mod render;
 mod run;
 mod sarif;

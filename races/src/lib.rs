@@ -1,5 +1,7 @@
-//! The ground of a check for data races in any compiler's PTX: values of threads as bit-vectors, whether a condition on them can hold,
-//! and a kernel as blocks that end at its barriers. No check stands on it yet.
+//! A check for data races and divergent barriers in any compiler's PTX: proved absent, shown by an execution, or left open.
+//!
+//! [`check`](check::check) says that of each kernel. A proof is about two threads: [`walk`] follows one with terms in place of values, and
+//! [`prove`] asks the solver whether an access of the one and an access of the other can meet.
 //!
 //! ```
 //! use ptx_races::{solve::{Answer, solve}, term::{LeafName, Shared, Terms}};
@@ -15,10 +17,11 @@
 //! let [one, other] = [1, 2].map(|thread| [tid, within, address].map(|term| of(term, thread)));
 //! let (same, meet) = (terms.equal(one[0], other[0]), terms.equal(one[2], other[2]));
 //! let apart = terms.not(same);
-//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000), Answer::Never);
+//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, None), Answer::Never);
 //! ```
 
 pub mod address;
+pub mod check;
 pub mod eval;
 pub mod graph;
 pub mod launch;
@@ -28,3 +31,16 @@ pub mod solve;
 pub mod state;
 pub mod term;
 pub mod walk;
+pub mod witness;
+
+use ptx_isa::{Function, Head, Module, flat::Library};
+
+/// The functions that kernels of a module may call.
+pub fn library(module: &Module) -> Library<'_> {
+    Library::of(module)
+}
+
+/// The kernels of a module that have code.
+pub fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
+    module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry)
+}

@@ -37,6 +37,9 @@ pub enum Assumption {
     /// Counters of loops do not wrap around.
     #[strum(serialize = "counters of loops do not wrap around, and loops have fewer than 2^31 rounds")]
     Counters,
+    /// Textures are not written.
+    #[strum(serialize = "nothing writes the memory of a texture while the kernel runs")]
+    Textures,
     /// Indices of threads in the grid do not wrap around.
     #[strum(serialize = "the grid has fewer than 2^31 threads in each direction")]
     Grid,
@@ -83,6 +86,13 @@ pub struct Limits {
     pub steps: usize,
     /// How many decisions the solver has for a question.
     pub decisions: u64,
+}
+
+impl Limits {
+    /// The usual ones, until some time.
+    pub fn new(until: Instant) -> Self {
+        Self { until, steps: 200_000, decisions: 20_000 }
+    }
 }
 
 /// Proves what can be proved of a kernel.
@@ -200,6 +210,7 @@ impl<'p> Prover<'p> {
             from.is_some() || !std::ptr::eq(order, self.order),
             self.walks,
             &mut self.steps_left,
+            self.limits.until,
             &mut self.proof.open,
             &mut self.written,
         );
@@ -215,6 +226,9 @@ impl<'p> Prover<'p> {
         let whole = self.walk(&known, self.order, None, 0, start.clone());
         if !self.order.loops.is_empty() {
             self.proof.assumptions.insert(Assumption::Counters);
+        }
+        if whole.reads_textures {
+            self.proof.assumptions.insert(Assumption::Textures);
         }
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
@@ -294,6 +308,7 @@ impl<'p> Prover<'p> {
                     true,
                     self.walks,
                     &mut self.steps_left,
+                    self.limits.until,
                     &mut self.proof.open,
                     &mut self.written,
                 );
@@ -358,7 +373,7 @@ impl<'p> Prover<'p> {
             self.proof.assumptions.insert(Assumption::Grid);
         }
         let mut decisions = self.limits.decisions;
-        solve(&self.eval.terms, &conditions, &mut decisions)
+        solve(&self.eval.terms, &conditions, &mut decisions, Some(self.limits.until))
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.

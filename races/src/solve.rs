@@ -1,6 +1,6 @@
 //! Whether a condition on terms can hold: its bits as clauses, for a SAT solver.
 
-use std::cell::Cell;
+use std::{cell::Cell, time::Instant};
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;
@@ -20,12 +20,13 @@ pub enum Answer {
 
 struct Steps {
     left: Cell<u64>,
+    until: Option<Instant>,
 }
 
 impl Callbacks for Steps {
     fn stop(&self) -> bool {
         self.left.set(self.left.get().saturating_sub(1));
-        self.left.get() == 0
+        self.left.get() == 0 || self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
 
@@ -34,9 +35,10 @@ const CONGRUENT: usize = 48;
 /// The most clauses of one question.
 const CLAUSES: usize = 1_500_000;
 
-/// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less afterwards.
-pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64) -> Answer {
-    let callbacks = Steps { left: Cell::new((*steps).max(1)) };
+/// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less
+/// afterwards; it also ends at some time.
+pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, until: Option<Instant>) -> Answer {
+    let callbacks = Steps { left: Cell::new((*steps).max(1)), until };
     let mut solver = Solver::new(batsat::SolverOpts::default(), callbacks);
     let truth = Lit::new(solver.new_var_default(), true);
     let mut bits =
@@ -467,9 +469,13 @@ mod tests {
                 let expected = terms.constant(expected, bits);
                 let same = terms.equal(result, expected);
                 let differs = terms.not(same);
-                assert_ne!(solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000), Answer::Never, "{op:?} {x} {y}");
+                assert_ne!(
+                    solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000, None),
+                    Answer::Never,
+                    "{op:?} {x} {y}"
+                );
                 all.push(differs);
-                assert_eq!(solve(&terms, &all, &mut 100_000), Answer::Never, "{op:?} {x} {y} {known:?}");
+                assert_eq!(solve(&terms, &all, &mut 100_000, None), Answer::Never, "{op:?} {x} {y} {known:?}");
             }
         }
     }
@@ -501,8 +507,8 @@ mod tests {
         let [f, g] = [a, b].map(|of| terms.function("f", vec![of], 8));
         let (same, alike) = (terms.equal(a, b), terms.equal(f, g));
         let differs = terms.not(alike);
-        assert_eq!(solve(&terms, &[same, differs], &mut 1000), Answer::Never);
-        assert!(matches!(solve(&terms, &[differs], &mut 1000), Answer::Holds(_)));
+        assert_eq!(solve(&terms, &[same, differs], &mut 1000, None), Answer::Never);
+        assert!(matches!(solve(&terms, &[differs], &mut 1000, None), Answer::Holds(_)));
     }
 
     #[test]
@@ -514,6 +520,6 @@ mod tests {
         let equal = terms.equal(product, prime);
         let one = terms.constant(1, 48);
         let more = [a, b].map(|of| terms.less(false, one, of));
-        assert_eq!(solve(&terms, &[equal, more[0], more[1]], &mut 10), Answer::TooHard);
+        assert_eq!(solve(&terms, &[equal, more[0], more[1]], &mut 10, None), Answer::TooHard);
     }
 }

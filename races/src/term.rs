@@ -106,6 +106,9 @@ pub struct Terms {
     nodes: Vec<(Node, u32)>,
     known: FxHashMap<(Node, u32), Term>,
     functions: FxHashMap<String, u32>,
+    /// What was extracted and widened before: terms share parts, which are looked at once.
+    extracted: FxHashMap<(Term, u32, u32), Term>,
+    widened: FxHashMap<(Term, u32, bool), Term>,
     fresh: u32,
 }
 
@@ -463,6 +466,15 @@ impl Terms {
         if low == 0 && bits == whole {
             return of;
         }
+        if let Some(known) = self.extracted.get(&(of, low, bits)) {
+            return *known;
+        }
+        let new = self.extract_new(of, low, bits);
+        self.extracted.insert((of, low, bits), new);
+        new
+    }
+
+    fn extract_new(&mut self, of: Term, low: u32, bits: u32) -> Term {
         match self.node(of).clone() {
             Node::Constant(value) => self.constant(value >> low, bits),
             Node::Zeros(inner) | Node::Signs(inner) if low + bits <= self.bits(inner) => self.extract(inner, low, bits),
@@ -494,6 +506,16 @@ impl Terms {
         if bits <= own {
             return self.extract(of, 0, bits);
         }
+        if let Some(known) = self.widened.get(&(of, bits, is_signed)) {
+            return *known;
+        }
+        let new = self.widen_new(of, bits, is_signed);
+        self.widened.insert((of, bits, is_signed), new);
+        new
+    }
+
+    fn widen_new(&mut self, of: Term, bits: u32, is_signed: bool) -> Term {
+        let own = self.bits(of);
         match *self.node(of) {
             Node::Constant(value) if is_signed => self.constant(signed(value, own) as u64, bits),
             Node::Constant(value) => self.constant(value, bits),
@@ -741,7 +763,7 @@ mod tests {
         let mut all: Vec<Term> = (0..3).map(|index| terms.equal(leaves[index], numbers[index])).collect();
         let same = terms.equal(result, expected);
         all.push(terms.not(same));
-        assert_eq!(solve(&terms, &all, &mut 1_000_000), Answer::Never, "{inputs:x?} {steps:?}");
+        assert_eq!(solve(&terms, &all, &mut 1_000_000, None), Answer::Never, "{inputs:x?} {steps:?}");
         // Numbers in place of the leaves give the same as numbers from the beginning.
         let replaced = terms.replace(result, &mut FxHashMap::default(), &mut |_, leaf, _| match leaf.name {
             LeafName::Parameter(index, _) => Some(numbers[index]),

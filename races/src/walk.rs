@@ -1,6 +1,9 @@
 //! Walks over a kernel with terms in place of values: what one thread accesses under which condition, and how it comes to barriers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 use ptx_isa::{
     Family, Runtime, Space, Type,
@@ -50,6 +53,8 @@ pub struct Walked {
     pub touches: Vec<Touch>,
     /// How the thread comes to barriers and to its end.
     pub arrivals: Vec<(Target, State)>,
+    /// Whether a texture is read.
+    pub reads_textures: bool,
 }
 
 /// What is known of a kernel before a walk.
@@ -76,6 +81,8 @@ pub struct Walk<'w, 'f> {
     pub number: u32,
     /// How many steps it may still take.
     pub left: &'w mut usize,
+    /// When it ends at the latest.
+    pub until: Instant,
     pub walked: Walked,
     pub open: &'w mut BTreeSet<Open>,
     /// What the body of a loop writes of local memory, by its header.
@@ -134,6 +141,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         is_region: bool,
         number: u32,
         left: &'w mut usize,
+        until: Instant,
         open: &'w mut BTreeSet<Open>,
         written: &'w mut FxHashMap<usize, Written>,
     ) -> Self {
@@ -147,6 +155,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             is_region,
             number,
             left,
+            until,
             walked,
             open,
             written,
@@ -191,7 +200,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         while let Some((rank, states)) = pending.pop_first() {
             let node = self.order.order[rank];
             let Some(state) = self.join(states) else { continue };
-            let inner = self.order.loops.iter().position(|own| own.header == node && Some(node) != within.map(|_| header));
+            let inner =
+                self.order.loops.iter().position(|own| own.header == node && Some(node) != within.map(|_| header));
             let next = match inner {
                 Some(inner) => self.around(inner, state).leaves,
                 None => self.block(node, state),
@@ -230,9 +240,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         // Those with the most in common stand beside each other.
         states.sort_by(|a, b| a.holds.cmp(&b.holds));
         while states.len() > 1 {
-            let common = |pair: &[State]| {
-                pair[0].holds.iter().zip(&pair[1].holds).take_while(|(a, b)| a == b).count()
-            };
+            let common = |pair: &[State]| pair[0].holds.iter().zip(&pair[1].holds).take_while(|(a, b)| a == b).count();
             let closest = (0..states.len() - 1).max_by_key(|at| common(&states[*at..at + 2]))?;
             let other = states.remove(closest + 1);
             let one = std::mem::take(&mut states[closest]);
@@ -485,8 +493,9 @@ impl<'w, 'f> Walk<'w, 'f> {
     fn block(&mut self, node: usize, mut state: State) -> Vec<(usize, usize, State)> {
         let block = &self.known.blocks[node];
         for step in block.steps.clone() {
-            if *self.left == 0 {
-                self.not_followed(step, "the kernel is too long to be followed");
+            if *self.left == 0 || Instant::now() >= self.until {
+                *self.left = 0;
+                self.not_followed(step, "the kernel is too long to be followed in the time that there is");
                 return Vec::new();
             }
             *self.left -= 1;
@@ -609,6 +618,11 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.not_followed(at, "asynchronous operations are not followed");
                 self.anything(count)
             }
+            // What a texture has is not written while a kernel reads it, unless by another kernel.
+            Action::Elsewhere(mnemonic) if mnemonic.starts_with("tex.") || mnemonic.starts_with("tld4.") => {
+                self.walked.reads_textures = true;
+                self.anything(count)
+            }
             Action::Elsewhere(mnemonic) => {
                 self.not_followed(at, format!("{mnemonic} is not followed"));
                 self.anything(count)
@@ -687,7 +701,9 @@ impl<'w, 'f> Walk<'w, 'f> {
             return self.anything(count);
         }
         let is_constant = self.known.constant.contains(&base);
-        if !is_constant && (!self.known.stable.contains(&at) || self.known.mixed[node]) || access.sem != ptx_isa::Sem::Weak {
+        if !is_constant && (!self.known.stable.contains(&at) || self.known.mixed[node])
+            || access.sem != ptx_isa::Sem::Weak
+        {
             return self.anything(count);
         }
         let mut operands = Vec::new();

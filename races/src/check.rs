@@ -1,0 +1,166 @@
+//! The verdict on a kernel: proved free of races, shown to have one, or open.
+
+use std::time::{Duration, Instant};
+
+use ptx_execute::{FindingKind, Given};
+use ptx_isa::{
+    Function, Module,
+    flat::{self, Flat, Library},
+};
+use strum::{Display, EnumString};
+
+use crate::{
+    launch::Sizes,
+    prove::{self, Proof, prove},
+    witness::{Witness, witnesses},
+};
+
+/// What a user says of launches, and how long a kernel may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many threads a CTA has; what the PTX says goes before.
+    pub block: Option<[u32; 3]>,
+    /// How many CTAs the grid has.
+    pub grid: Option<[u32; 3]>,
+    /// Whether pointers of different parameters may have the same memory.
+    pub may_alias: bool,
+    /// How long the proof may take for a kernel, and as long again the search for executions.
+    pub limit: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { block: None, grid: None, may_alias: false, limit: Duration::from_secs(10) }
+    }
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Verdict {
+    /// No execution has a race or a divergent barrier, under the assumptions that are named.
+    Free,
+    /// Some execution has a race.
+    Race,
+    /// In some execution threads of a CTA wait at a barrier to which others never come.
+    Divergent,
+    /// Neither is known.
+    Open,
+}
+
+/// What a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Class {
+    /// Two accesses conflict and nothing orders them: an execution shows it.
+    Race,
+    /// The same, of stores that write the same value.
+    SameValue,
+    /// A barrier to which not all threads come, or with a count that does not fit: an execution shows it.
+    Divergent,
+    /// It is not proved that two accesses, or a barrier, are right, and no execution showed that they are wrong.
+    NotProved,
+    /// Something in the kernel is not followed.
+    NotFollowed,
+}
+
+/// Something that stands against a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub class: Class,
+    /// The lines of PTX, from 1: of two accesses the lower one first, the same twice if it is one instruction of two threads.
+    pub lines: [u32; 2],
+    /// What is so, as a sentence without a full stop.
+    pub message: String,
+    /// The execution that shows it.
+    pub witness: Option<Witness>,
+}
+
+/// What came of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The kernel, as the module spells it.
+    pub kernel: String,
+    /// What is known of it.
+    pub verdict: Verdict,
+    /// What a proof takes for granted, as sentences; none where nothing is proved.
+    pub assumptions: Vec<String>,
+    /// What stands against a proof.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks the kernels of a module.
+pub fn check(module: &Module, options: &Options) -> Vec<Report> {
+    let library = Library::of(module);
+    crate::kernels(module).map(|kernel| check_kernel(module, &library, kernel, options)).collect()
+}
+
+/// Checks one kernel.
+pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
+    let flat = Flat::of(library, kernel, flat::Limits::default());
+    let sizes = Sizes::of(&flat.head, options.block, options.grid);
+    let until = Instant::now() + options.limit;
+    let proof = prove(&flat, sizes, options.may_alias, prove::Limits { until, ..prove::Limits::new(until) });
+    if proof.holds() {
+        let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
+        return Report { kernel: kernel.name.clone(), verdict: Verdict::Free, assumptions, findings: Vec::new() };
+    }
+    let given = Given { block: options.block, grid: options.grid, most: Some(sizes.most), ..Given::default() };
+    let proposed = proposed(&flat, &proof);
+    let is_enough = |found: &[Witness]| {
+        let is_shown = |finding: &Finding| found.iter().any(|witness| witness.lines() == finding.lines);
+        !proposed.is_empty() && proposed.iter().all(is_shown)
+    };
+    // A kernel that the machine does not take has no witness.
+    let shown = witnesses(module, &kernel.name, &given, options.limit, &is_enough).unwrap_or_default();
+    let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
+    let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
+    let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
+    findings.extend(left);
+    findings.sort_by_key(|finding| (finding.class, finding.lines));
+    let has = |class: Class| findings.iter().any(|finding| finding.class == class);
+    let verdict = match () {
+        () if has(Class::Divergent) => Verdict::Divergent,
+        () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,
+        () => Verdict::Open,
+    };
+    Report { kernel: kernel.name.clone(), verdict, assumptions: Vec::new(), findings }
+}
+
+/// What a proof leaves open.
+fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
+    let line = |step: usize| flat.steps[step].line;
+    let mut all: Vec<Finding> = Vec::new();
+    for unproved in &proof.unproved {
+        let [a, b] = unproved.steps.map(line);
+        let who = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
+        let what = match (unproved.same_value, unproved.too_hard) {
+            (true, _) => "may write the same value to the same place without an order",
+            (_, true) => "may access the same place without an order; the question is too hard for the solver",
+            _ => "may access the same place without an order",
+        };
+        let message = format!("{who} {what}");
+        let finding = Finding { class: Class::NotProved, lines: [a.min(b), a.max(b)], message, witness: None };
+        if !all.iter().any(|known| known.lines == finding.lines) {
+            all.push(finding);
+        }
+    }
+    let barrier = "not all threads of the CTA may come to this barrier together";
+    all.extend(proof.divergent.iter().map(|line| (Class::NotProved, *line, barrier.to_owned())).map(single));
+    all.extend(proof.open.iter().map(|(line, why)| (Class::NotFollowed, *line, why.clone())).map(single));
+    all
+}
+
+fn single((class, line, message): (Class, u32, String)) -> Finding {
+    Finding { class, lines: [line; 2], message, witness: None }
+}
+
+fn of_witness(witness: Witness) -> Finding {
+    let class = match witness.found.kind {
+        FindingKind::Race => Class::Race,
+        FindingKind::SameValue => Class::SameValue,
+        _ => Class::Divergent,
+    };
+    Finding { class, lines: witness.lines(), message: witness.found.message.clone(), witness: Some(witness) }
+}

@@ -1,0 +1,93 @@
+//! Executions that show a race or a divergent barrier: `execute/` runs the kernel in launches that it guesses, in several orders.
+
+use std::time::{Duration, Instant};
+
+use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
+use ptx_isa::Module;
+
+/// An execution in which something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The launch, which [`Assumed::launch`] makes on a new device with the seed.
+    pub launch: Assumed,
+    /// What all that is random is made of.
+    pub seed: u64,
+    /// The order of the threads, which follows from the seed.
+    pub schedule: Schedule,
+    /// What was found: two sites with lines, threads and CTAs, the place, and the message.
+    pub found: Finding,
+}
+
+impl Witness {
+    /// The lines of the two accesses, the lower one first; of a barrier, its own twice.
+    pub fn lines(&self) -> [u32; 2] {
+        let own = self.found.site.line;
+        let other = self.found.other.as_ref().map_or(own, |site| site.line);
+        [own.min(other), own.max(other)]
+    }
+}
+
+/// How many seeds each launch is run with: two for each order of the threads.
+const SEEDS: u64 = 10;
+/// How many instructions of warps one run may have, and how many all of a kernel.
+const STEPS: u64 = 300_000;
+const ALL_STEPS: u64 = 3_000_000;
+
+/// How a launch is run with a seed.
+pub fn options(seed: u64) -> Options {
+    Options { most_steps: STEPS, ..Options::default() }.of_seed(seed)
+}
+
+/// Looks for executions until `is_enough` says so of what was found, which has each pair of lines once.
+///
+/// # Errors
+/// If the machine cannot launch the kernel at all.
+pub fn witnesses(
+    module: &Module,
+    kernel: &str,
+    given: &Given,
+    limit: Duration,
+    is_enough: &dyn Fn(&[Witness]) -> bool,
+) -> Result<Vec<Witness>, Vec<LaunchError>> {
+    let until = Instant::now() + limit;
+    let launches = search(module, kernel, given, limit / 2)?;
+    let mut all: Vec<Witness> = Vec::new();
+    let mut steps = 0;
+    for tried in launches {
+        // What stops at once shows nothing of a launch that a user would make.
+        if matches!(tried.end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported)) {
+            continue;
+        }
+        for seed in 0..SEEDS {
+            if is_enough(&all) || steps >= ALL_STEPS || Instant::now() >= until {
+                return Ok(all);
+            }
+            let options = options(seed);
+            let schedule = options.schedule;
+            let mut device = Device::new(module, options)?;
+            let launch: Launch = tried.launch.launch(&mut device);
+            let report = device.launch(&launch)?;
+            steps += report.time;
+            // An execution that traps does not count, and what comes behind an access that went astray is garbage.
+            if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
+                continue;
+            }
+            for found in report.findings {
+                match found.kind {
+                    FindingKind::Race
+                    | FindingKind::SameValue
+                    | FindingKind::DivergentBarrier
+                    | FindingKind::BarrierCount => {}
+                    FindingKind::OutOfBounds | FindingKind::Misaligned => break,
+                    _ => continue,
+                }
+                let witness = Witness { launch: tried.launch.clone(), seed, schedule, found };
+                let key = |of: &Witness| (of.lines(), of.found.kind);
+                if !all.iter().any(|known| key(known) == key(&witness)) {
+                    all.push(witness);
+                }
+            }
+        }
+    }
+    Ok(all)
+}
