@@ -1,0 +1,236 @@
+//! Random kernels: none that an execution shows to be racy is proved free. `KERNELS=100000 cargo test -p ptx-races --test random`
+//! tries more of them.
+
+use std::fmt::Write;
+
+use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_isa::{
+    Module,
+    flat::{self, Flat, Library},
+};
+use ptx_races::{
+    launch::Sizes,
+    prove::{Limits, prove},
+};
+
+/// How many kernels there are each time.
+const KERNELS: u64 = 500;
+/// How many of them have to be proved free, and to be racy, so that the test says something.
+const LEAST: [u64; 2] = [40, 150];
+
+struct Kernel {
+    text: String,
+    /// What the next choice is made of.
+    random: u64,
+    labels: usize,
+    left: usize,
+}
+
+impl Kernel {
+    fn below(&mut self, count: u32) -> u32 {
+        // SplitMix64 (Steele, Lea, Flood, 2014).
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed >> 32) * u64::from(count) >> 32) as u32
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        let at = self.below(of.len() as u32);
+        of[at as usize]
+    }
+
+    fn line(&mut self, line: impl std::fmt::Display) {
+        writeln!(self.text, "{line}").expect("a string grows");
+    }
+
+    /// A register with a number.
+    fn register(&mut self) -> String {
+        format!("%r{}", self.below(8))
+    }
+
+    /// A register or a constant, often beside a power of two.
+    fn operand(&mut self) -> String {
+        match self.below(3) {
+            0 => {
+                self.one(&["1", "2", "3", "31", "32", "33", "64", "1024", "-1", "2147483647", "1073741824"]).to_owned()
+            }
+            _ => self.register(),
+        }
+    }
+
+    /// The address of a word, within 1024 of them, in `%rd3`.
+    fn address(&mut self) -> &'static str {
+        let (space, base) = self.one(&[("shared", "buf"), ("shared", "buf"), ("global", "%rd1"), ("global", "%rd2")]);
+        let index = match self.below(4) {
+            0 => self.register(),
+            1 => "%r9".to_owned(),
+            // The thread in the grid, and one that others may have, too.
+            _ => self.one(&["%r8", "%r9"]).to_owned(),
+        };
+        self.line(format_args!("and.b32 %r10, {index}, 1023;\nmul.wide.u32 %rd3, %r10, 4;"));
+        match base {
+            "buf" => self.line("mov.u64 %rd4, buf;\nadd.s64 %rd3, %rd3, %rd4;"),
+            base => self.line(format_args!("add.s64 %rd3, %rd3, {base};")),
+        }
+        space
+    }
+
+    fn access(&mut self) {
+        let space = self.address();
+        let (to, from) = (self.register(), self.operand());
+        let offset = self.one(&["", "", "", "+4"]);
+        let guard = self.one(&["", "", "@%p1 ", "@!%p1 "]);
+        let scope = self.one(&["cta", "gpu"]);
+        let offset = if space == "shared" { "" } else { offset };
+        match self.below(8) {
+            0..3 => self.line(format_args!("{guard}ld.{space}.u32 {to}, [%rd3{offset}];")),
+            3..6 => self.line(format_args!("{guard}st.{space}.u32 [%rd3{offset}], {from};")),
+            6 => self.line(format_args!("{guard}red.relaxed.{scope}.{space}.add.u32 [%rd3], {from};")),
+            _ => self.line(format_args!("{guard}ld.relaxed.{scope}.{space}.u32 {to}, [%rd3{offset}];")),
+        }
+    }
+
+    fn arithmetic(&mut self) {
+        let op = self.one(&[
+            "add.u32",
+            "sub.u32",
+            "mul.lo.u32",
+            "and.b32",
+            "or.b32",
+            "xor.b32",
+            "shl.b32",
+            "shr.u32",
+            "shr.s32",
+            "min.s32",
+            "rem.u32",
+        ]);
+        let (to, a, b) = (self.register(), self.register(), self.operand());
+        self.line(format_args!("{op} {to}, {a}, {b};"));
+    }
+
+    fn compare(&mut self, predicate: &str) {
+        let cmp = self.one(&["lt.u32", "lt.s32", "ge.u32", "ge.s32", "eq.u32", "ne.u32"]);
+        let a = match self.below(2) {
+            0 => "%r8".to_owned(),
+            _ => self.register(),
+        };
+        let b = self.operand();
+        self.line(format_args!("setp.{cmp} {predicate}, {a}, {b};"));
+    }
+
+    fn statements(&mut self, count: u32, depth: u32) {
+        for _ in 0..count {
+            if self.left == 0 {
+                return;
+            }
+            self.left -= 1;
+            match self.below(16) {
+                0..6 => self.access(),
+                6..9 => self.arithmetic(),
+                9..11 => self.compare("%p1"),
+                11..14 => self.line("bar.sync 0;"),
+                14 if depth < 2 => {
+                    self.labels += 1;
+                    let label = self.labels;
+                    self.compare("%p2");
+                    self.line(format_args!("@%p2 bra L{label};"));
+                    self.statements(2, depth + 1);
+                    self.line(format_args!("L{label}:"));
+                }
+                15 if depth < 2 => self.rounds(depth),
+                _ => self.arithmetic(),
+            }
+        }
+    }
+
+    /// A loop of a few rounds: a counter, or one that is shifted.
+    fn rounds(&mut self, depth: u32) {
+        self.labels += 1;
+        let label = self.labels;
+        let counter = format!("%r{}", 11 + depth);
+        let kinds = [
+            ("0", "add.u32", "1", "lt.u32", "3"),
+            ("%r8", "add.u32", "32", "lt.u32", "160"),
+            ("1", "shl.b32", "1", "lt.u32", "16"),
+            ("16", "shr.u32", "1", "gt.u32", "0"),
+            ("0", "add.u32", "1073741824", "ne.u32", "0"),
+            ("0", "add.u32", "1", "lt.u32", "%r8"),
+        ];
+        let (start, op, step, cmp, end) = self.one(&kinds);
+        let end = if op == "add.u32" && step == "1" && end == "%r8" && self.below(2) == 0 { "4" } else { end };
+        self.line(format_args!("mov.u32 {counter}, {start};\nL{label}:"));
+        let to = self.register();
+        let how = self.one(&["add.u32", "xor.b32", "mul.lo.u32"]);
+        self.line(format_args!("{how} {to}, %r8, {counter};"));
+        self.statements(3, depth + 1);
+        self.line(format_args!("{op} {counter}, {counter}, {step};"));
+        let predicate = format!("%p{}", 3 + depth);
+        self.line(format_args!("setp.{cmp} {predicate}, {counter}, {end};\n@{predicate} bra L{label};"));
+    }
+}
+
+fn kernel(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 24 };
+    kernel.line(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n\
+         .shared .align 4 .b8 buf[4096];\n.reg .pred %p<6>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nld.param.u32 %r7, [n];\nmov.u32 %r8, %tid.x;\n\
+         mov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\nmad.lo.u32 %r9, %r0, %r1, %r8;\nmov.u32 %r2, %r8;\n\
+         add.u32 %r3, %r8, 1;\nshl.b32 %r4, %r8, 1;\nmov.u32 %r5, 5;\nmov.u32 %r6, %r9;\nsetp.eq.u32 %p1, %r8, 0;",
+    );
+    let count = 4 + kernel.below(14);
+    kernel.statements(count, 0);
+    kernel.line("ret;\n}");
+    kernel.text
+}
+
+/// A race or a divergent barrier of an execution, if there is one.
+fn executed(module: &Module, threads: u32) -> Option<String> {
+    for seed in 0..4 {
+        let options = Options { most_steps: 100_000, findings: 1, ..Options::default() };
+        let mut device = Device::new(module, options.of_seed(seed)).expect("a device");
+        let mut buffer = |name| {
+            let small = if seed % 2 == 0 { Contents::Grows(1 << 16) } else { Contents::GrowsZero(1 << 16) };
+            Argument::Buffer(device.allocate(name, small), 0)
+        };
+        let arguments = vec![buffer("a"), buffer("b"), Argument::u32(seed as u32 * 17)];
+        let launch = Launch { grid: [2, 1, 1], ..Launch::new("k", [threads, 1, 1], arguments) };
+        let report = device.launch(&launch).expect("a launch");
+        let is_wrong =
+            |kind| matches!(kind, FindingKind::Race | FindingKind::SameValue | FindingKind::DivergentBarrier);
+        if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
+            return Some(format!(
+                "{found} at lines {:?} and {}",
+                found.other.as_ref().map(|site| site.line),
+                found.site.line
+            ));
+        }
+    }
+    None
+}
+
+#[test]
+fn what_is_proved_free_has_no_race() {
+    let kernels = std::env::var("KERNELS").ok().and_then(|count| count.parse().ok()).unwrap_or(KERNELS);
+    let (mut free, mut racy) = (0, 0);
+    for seed in 0..kernels {
+        let text = kernel(seed);
+        let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let entry = module.functions().next().expect("a kernel");
+        let flat = Flat::of(&Library::of(&module), entry, flat::Limits::default());
+        let threads = [32, 48, 64][seed as usize % 3];
+        let block = (seed % 2 == 0).then_some([threads, 1, 1]);
+        let sizes = Sizes::of(&flat.head, block, None);
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
+        let proof = prove(&flat, sizes, false, Limits { decisions: 500, ..Limits::new(until) });
+        let found = executed(&module, threads);
+        racy += u64::from(found.is_some());
+        if proof.holds() {
+            free += 1;
+            assert_eq!(found, None, "kernel {seed}, which is proved free:\n{text}");
+        }
+    }
+    println!("{kernels} kernels: {free} proved free, {racy} racy");
+    assert!(free * KERNELS >= LEAST[0] * kernels && racy * KERNELS >= LEAST[1] * kernels, "{free} free, {racy} racy");
+}
