@@ -12,7 +12,7 @@ use strum::{Display, EnumString};
 use crate::{
     launch::Sizes,
     prove::{self, Proof, prove},
-    witness::{Witness, witnesses},
+    witness::{Witness, polls, witnesses},
 };
 
 /// What a user says of launches, and how long a kernel may take.
@@ -113,7 +113,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
     // A kernel that the machine does not take has no witness.
-    let shown = witnesses(module, &kernel.name, &given, options.limit, &is_enough).unwrap_or_default();
+    let shown = witnesses(module, &kernel.name, &given, polls(&flat), options.limit, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
     let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();

@@ -62,7 +62,7 @@ impl Eval<'_> {
                 let special = self.special(name);
                 self.terms.widen(special, bits, false)
             }
-            Operand::Vector(elements) if !elements.is_empty() && bits as usize % elements.len() == 0 => {
+            Operand::Vector(elements) if !elements.is_empty() && (bits as usize).is_multiple_of(elements.len()) => {
                 let part = bits / elements.len() as u32;
                 let zero = self.terms.constant(0, bits);
                 elements.iter().enumerate().fold(zero, |all, (index, element)| {
@@ -170,7 +170,7 @@ impl Eval<'_> {
     fn unpacked(&mut self, state: &State, ty: Option<Type>, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
         let bits = ty.and_then(width);
         match (bits, sources) {
-            (Some(bits), [from]) if bits as usize % results.max(1) == 0 => {
+            (Some(bits), [from]) if (bits as usize).is_multiple_of(results.max(1)) => {
                 let part = bits / results.max(1) as u32;
                 let whole = self.value(state, from, bits);
                 (0..results as u32).map(|index| (self.terms.extract(whole, index * part, part), false)).collect()

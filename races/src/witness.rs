@@ -3,7 +3,10 @@
 use std::time::{Duration, Instant};
 
 use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
-use ptx_isa::Module;
+use ptx_isa::{
+    Module,
+    flat::{AccessKind, Action, Flat},
+};
 
 /// An execution in which something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,15 @@ pub fn options(seed: u64) -> Options {
     Options { most_steps: STEPS, ..Options::default() }.of_seed(seed)
 }
 
+/// Whether threads of a kernel wait for what others write. Flags and locks begin with zeros, so that buffers have to.
+pub fn polls(flat: &Flat) -> bool {
+    flat.steps.iter().any(|step| match &step.action {
+        Action::Access(access) => access.kind == AccessKind::Ld && access.strong().is_some(),
+        Action::Fence(_) => true,
+        _ => false,
+    })
+}
+
 /// Looks for executions until `is_enough` says so of what was found, which has each pair of lines once.
 ///
 /// # Errors
@@ -46,6 +58,7 @@ pub fn witnesses(
     module: &Module,
     kernel: &str,
     given: &Given,
+    zeros: bool,
     limit: Duration,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<Vec<Witness>, Vec<LaunchError>> {
@@ -53,7 +66,8 @@ pub fn witnesses(
     let launches = search(module, kernel, given, limit / 2)?;
     let mut all: Vec<Witness> = Vec::new();
     let mut steps = 0;
-    for tried in launches {
+    for mut tried in launches {
+        tried.launch.zeros = zeros;
         // What stops at once shows nothing of a launch that a user would make.
         if matches!(tried.end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported)) {
             continue;

@@ -32,7 +32,7 @@ impl Kernel {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed >> 32) * u64::from(count) >> 32) as u32
+        (((mixed >> 32) * u64::from(count)) >> 32) as u32
     }
 
     fn one<T: Copy>(&mut self, of: &[T]) -> T {

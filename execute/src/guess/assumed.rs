@@ -19,6 +19,8 @@ pub struct Assumed {
     pub parameters: Vec<Parameter>,
     /// What the parameters have in them, in their order.
     pub fields: Vec<Assumption>,
+    /// Whether buffers begin with zeros, as flags and locks do, and not with small numbers.
+    pub zeros: bool,
 }
 
 /// By parameter and the offset in it, the buffers that were made for fields.
@@ -65,7 +67,8 @@ impl Assumed {
             let buffer = match &field.value {
                 Value::Number(_) => None,
                 Value::Buffer(maps) => {
-                    let buffer = state.allocate(&name, Contents::Grows(GROWS));
+                    let contents = if self.zeros { Contents::GrowsZero(GROWS) } else { Contents::Grows(GROWS) };
+                    let buffer = state.allocate(&name, contents);
                     for (at, map) in maps {
                         let tensor = state.allocate(&format!("{name}[{at}].data"), Contents::Grows(GROWS));
                         let map = TensorMap { address: state.address(tensor), ..*map };

@@ -389,6 +389,7 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
         shared: given.shared.unwrap_or(if is_dynamic { most } else { 0 }),
         parameters: program.parameters.iter().map(named).collect(),
         fields: Vec::new(),
+        zeros: false,
     };
     for (parameter, own) in program.parameters.iter().enumerate() {
         // The size says so.

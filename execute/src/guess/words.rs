@@ -32,7 +32,8 @@ impl Assumed {
             }
             Value::Buffer(maps) => {
                 let maps = maps.iter().map(|(at, map)| format!("{name}[{at}]={}", map_said(map)));
-                std::iter::once(format!("{name}:u32[]=small")).chain(maps).collect()
+                let contents = if self.zeros { "" } else { "=small" };
+                std::iter::once(format!("{name}:u32[]{contents}")).chain(maps).collect()
             }
             Value::Map(map) => vec![format!("{name}={}", map_said(map))],
         }

@@ -209,7 +209,16 @@ mod tests {
         let cluster = [1 + random.below(2) as u32, 1, 1];
         let grid = [cluster[0] * (1 + random.below(3) as u32), 1 + random.below(2) as u32, 1];
         let block = [32, 1 + random.below(2) as u32, 1 + random.below(2) as u32];
-        Assumed { kernel: "k".into(), grid, block, cluster, shared: random.below(2) as u32 * 1024, parameters, fields }
+        Assumed {
+            kernel: "k".into(),
+            grid,
+            block,
+            cluster,
+            shared: random.below(2) as u32 * 1024,
+            parameters,
+            fields,
+            zeros: false,
+        }
     }
 
     /// What a launch and its buffers are.

@@ -1,0 +1,135 @@
+//! Small kernels, of which each shows one thing that the proof knows, or must not take for granted.
+
+use ptx_isa::Module;
+use ptx_races::check::{Options, Verdict, check as check_module};
+
+const FREE: &[Verdict] = &[Verdict::Free];
+const RACE: &[Verdict] = &[Verdict::Race];
+const DIVERGENT: &[Verdict] = &[Verdict::Divergent];
+const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Open];
+
+/// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
+/// `out` in global memory with the number of the thread in the grid.
+fn verdict(body: &str) -> (Verdict, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
+         .shared .align 4 .b8 buf[8192];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [out];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, %ctaid.x;\n\
+         mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r2, %r3, %r4, %r1;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\n\
+         add.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd3, %rd1, %rd4;\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("PTX");
+    let options = Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
+    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+fn check(body: &str, expected: &[Verdict]) {
+    let (verdict, why) = verdict(body);
+    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+}
+
+#[test]
+fn own_words() {
+    check("st.shared.u32 [%rd2], 1;", FREE);
+    check("st.global.u32 [%rd3], 1;", FREE);
+    check("st.global.u32 [%rd1], %r2;", RACE);
+    // A word of 64 bits overlaps the next one of 32.
+    check(
+        "st.shared.u32 [%rd2], 1;\nand.b32 %r5, %r1, 62;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u64 %rd7, [%rd6];",
+        RACE,
+    );
+}
+
+#[test]
+fn barriers_order() {
+    let exchange = |barrier: &str| {
+        format!(
+            "st.shared.u32 [%rd2], %r1;\n{barrier}\nxor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nst.global.u32 [%rd3], %r6;"
+        )
+    };
+    check(&exchange("bar.sync 0;"), FREE);
+    check(&exchange("barrier.sync 1;"), FREE);
+    check(&exchange("bar.sync 0, 64;"), FREE);
+    check(&exchange(""), RACE);
+    check(&exchange("bar.warp.sync -1;"), NOT_FREE);
+    check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
+    check(&exchange("membar.cta;"), RACE);
+    check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", DIVERGENT);
+    check("setp.lt.u32 %p1, %r0, 7;\n@%p1 bar.sync 0;", FREE);
+}
+
+#[test]
+fn guards_and_comparisons() {
+    let one = |condition: &str| format!("{condition}\n@%p1 st.shared.u32 [buf], %r1;");
+    check(&one("setp.eq.u32 %p1, %r1, 3;"), FREE);
+    check(&one("setp.ne.u32 %p1, %r1, 3;"), RACE);
+    check(&one("setp.lt.u32 %p1, %r1, 1;"), FREE);
+    // Less than 1 with a sign are all threads from 62 on, and the first.
+    check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.s32 %p1, %r5, 1;"), RACE);
+    check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.u32 %p1, %r5, 1;"), FREE);
+}
+
+#[test]
+fn what_wraps_around() {
+    // 2^26 times 64 is 2^32.
+    let word = |factor: &str| {
+        format!(
+            "mul.lo.u32 %r5, %r1, {factor};\nshr.u32 %r5, %r5, 24;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;"
+        )
+    };
+    check(&word("67108864"), FREE);
+    check(&word("134217728"), RACE);
+    // A counter that comes back to 0 after four rounds.
+    let back = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nshr.u32 %r6, %r5, 30;\nadd.u32 %r6, %r6, %r7;\nadd.u32 %r6, %r6, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 0;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra L;";
+    check(back, RACE);
+}
+
+#[test]
+fn loops() {
+    let tree = |barrier: &str| {
+        format!(
+            "st.shared.u32 [%rd2], %r1;\nbar.sync 0;\nmov.u32 %r5, 32;\nL:\nsetp.ge.u32 %p1, %r1, %r5;\n@%p1 bra M;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd2, %rd4;\nld.shared.u32 %r6, [%rd6];\nst.shared.u32 [%rd2], %r6;\nM:\n{barrier}\nshr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n@%p2 bra L;"
+        )
+    };
+    check(&tree("bar.sync 0;"), FREE);
+    check(&tree(""), RACE);
+    let stride = |step: &str| {
+        format!(
+            "mov.u32 %r5, %r1;\nL:\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, {step};\nsetp.lt.u32 %p1, %r5, 1024;\n@%p1 bra L;"
+        )
+    };
+    check(&stride("64"), FREE);
+    check(&stride("63"), RACE);
+}
+
+#[test]
+fn atomics_have_scopes() {
+    let all = |operation: &str| {
+        check(&format!("{operation} [%rd1], 1;"), if operation.contains(".cta.") { NOT_FREE } else { FREE })
+    };
+    all("red.relaxed.gpu.global.add.u32");
+    all("red.relaxed.sys.global.add.u32");
+    all("red.relaxed.cta.global.add.u32");
+    check("red.relaxed.cta.shared.add.u32 [buf], 1;", FREE);
+    check("red.relaxed.gpu.global.add.u32 [%rd1], 1;\nld.global.u32 %r5, [%rd1];", RACE);
+}
+
+#[test]
+fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
+    let together = |fence: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [buf], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [buf];\n{fence}\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bar.sync 0;"
+        )
+    };
+    check(&together(""), FREE);
+    let (verdict, _) = verdict(&together("add.u32 %r5, %r5, %r1;"));
+    assert_ne!(verdict, Verdict::Free);
+}
+
+#[test]
+fn what_is_not_followed_is_open() {
+    let (verdict, why) = verdict("sust.b.1d.b32.trap [%rd1, {%r1}], %r1;");
+    assert_eq!(verdict, Verdict::Open, "{why}");
+    assert!(why.contains("NotFollowed"), "{why}");
+}
