@@ -12,7 +12,7 @@ use strum::{Display, EnumString};
 use crate::{
     launch::Sizes,
     prove::{self, Proof, prove},
-    witness::{Witness, polls, witnesses},
+    witness::{Needs, Witness, polls, witnesses},
 };
 
 /// What a user says of launches, and how long a kernel may take.
@@ -99,7 +99,7 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let flat = Flat::of(library, kernel, flat::Limits::default());
-    let sizes = Sizes::of(&flat.head, options.block, options.grid);
+    let sizes = Sizes::of(&flat, options.block, options.grid);
     let until = Instant::now() + options.limit;
     let proof = prove(&flat, sizes, options.may_alias, prove::Limits { until, ..prove::Limits::new(until) });
     if proof.holds() {
@@ -112,12 +112,16 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         let is_shown = |finding: &Finding| found.iter().any(|witness| witness.lines() == finding.lines);
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
+    let needs = Needs { zeros: polls(&flat), ctas: proof.unproved.iter().any(|own| own.is_across) };
     // A kernel that the machine does not take has no witness.
-    let shown = witnesses(module, &kernel.name, &given, polls(&flat), options.limit, &is_enough).unwrap_or_default();
+    let shown = witnesses(module, &kernel.name, &given, needs, options.limit, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
     let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
     findings.extend(left);
+    // Where values differ in one execution, those of another one say no more.
+    let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
+    findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
     findings.sort_by_key(|finding| (finding.class, finding.lines));
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {

@@ -1,8 +1,11 @@
 //! The sizes of a launch, as far as they are known, and what follows of them.
 
-use ptx_isa::Head;
+use ptx_isa::flat::{Action, Flat, Operand};
 
-use crate::term::{LeafName, Shared, Term, Terms};
+use crate::{
+    prove::Assumption,
+    term::{LeafName, Shared, Term, Terms},
+};
 
 /// How many threads and CTAs there are in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,25 +16,54 @@ pub struct Sizes {
     pub grid: [Option<u32>; 3],
     /// The most threads of a CTA.
     pub most: u32,
+    /// Whether the kernel reads no index in a direction, which has the size 1 for that reason.
+    pub is_flat: bool,
 }
 
 impl Sizes {
-    /// Those of a kernel, with what a user says.
-    pub fn of(head: &Head, block: Option<[u32; 3]>, grid: Option<[u32; 3]>) -> Self {
-        let block = head.required_threads.or(block).map_or([None; 3], |block| block.map(Some));
-        let grid = grid.map_or([None; 3], |grid| grid.map(Some));
-        let known: Option<u32> = block.iter().copied().try_fold(1u32, |all, size| all.checked_mul(size?));
+    /// Those of a kernel, with what a user says. Where nobody says it, there is one thread in a direction in which the kernel reads no index,
+    /// but for the first: a kernel that reads none at all has many threads.
+    pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>) -> Self {
+        let head = &flat.head;
+        let given = head.required_threads.or(block);
+        let known: Option<u32> =
+            given.and_then(|block| block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)));
         let most = known.or(head.most_threads).unwrap_or(1024).min(1024);
-        Self { block, grid, most }
+        let mut is_flat = false;
+        let mut sizes = |given: Option<[u32; 3]>, name: &str| match given {
+            Some(sizes) => sizes.map(Some),
+            None => {
+                let mut sizes = [None; 3];
+                for (size, direction) in sizes.iter_mut().zip(["x", "y", "z"]).skip(1) {
+                    if !reads(flat, name, direction) {
+                        (*size, is_flat) = (Some(1), true);
+                    }
+                }
+                sizes
+            }
+        };
+        let (block, grid) = (sizes(given, "tid"), sizes(grid, "ctaid"));
+        Self { block, grid, most, is_flat }
+    }
+
+    /// What a proof takes for granted of sizes that are not known.
+    pub fn assumptions(&self) -> impl Iterator<Item = Assumption> {
+        let is_open = self.grid.contains(&None);
+        [(self.is_flat, Assumption::Directions), (is_open, Assumption::Grid)]
+            .into_iter()
+            .filter_map(|(holds, assumption)| holds.then_some(assumption))
     }
 
     /// What holds of the indices of a thread, and of the sizes where they are not known.
     pub fn holds(&self, terms: &mut Terms) -> Vec<Term> {
         let mut all = Vec::new();
         for at in 0..3u8 {
+            let (block, grid) = (self.block[usize::from(at)], self.grid[usize::from(at)]);
+            // Compute capabilities: a grid has at most 65,535 CTAs in the directions y and z.
+            let most = if at == 0 { i32::MAX as u32 / block.unwrap_or(1).max(1) } else { 65_535 };
             let names = [
-                (LeafName::Tid(at), Shared::Thread, LeafName::Ntid(at), self.block[usize::from(at)], self.most),
-                (LeafName::Ctaid(at), Shared::Cta, LeafName::Nctaid(at), self.grid[usize::from(at)], i32::MAX as u32),
+                (LeafName::Tid(at), Shared::Thread, LeafName::Ntid(at), block, self.most),
+                (LeafName::Ctaid(at), Shared::Cta, LeafName::Nctaid(at), grid, most),
             ];
             for (index, shared, size, known, most) in names {
                 let index = terms.leaf(index, shared, 32);
@@ -49,4 +81,21 @@ impl Sizes {
         }
         all
     }
+}
+
+/// Whether a kernel reads an index in a direction, as `tid.y`, or in all at once, as `tid`.
+fn reads(flat: &Flat, stem: &str, direction: &str) -> bool {
+    fn is(operand: &Operand, stem: &str, direction: &str) -> bool {
+        match operand {
+            Operand::Special(own) => {
+                own.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.') == Some(direction))
+            }
+            Operand::Vector(elements) => elements.iter().any(|element| is(element, stem, direction)),
+            _ => false,
+        }
+    }
+    flat.steps.iter().any(|step| match &step.action {
+        Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().any(|from| is(from, stem, direction)),
+        _ => false,
+    })
 }

@@ -1,22 +1,280 @@
-//! What holds of products of sizes and indices, which a solver does not find out in time.
+//! What holds of products of an index and a size, which a multiplier of bits does not tell a solver in time.
 
-use crate::term::{Term, Terms};
+use itertools::Itertools;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Adds to conditions what follows from the sizes of a grid.
-pub struct Lemmas<'t> {
-    terms: &'t mut Terms,
-    /// Whether anything was added that takes the size of the grid for granted.
-    pub used: bool,
+use crate::term::{Binary, Leaf, LeafName, Node, Shared, Term, Terms, ones};
+
+/// An index, a size that all threads have alike, and what stands for their product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Product {
+    index: Term,
+    size: Term,
+    product: Term,
 }
 
-impl<'t> Lemmas<'t> {
-    pub fn new(terms: &'t mut Terms) -> Self {
-        Self { terms, used: false }
-    }
+/// How many products of one size are put in order, and how many cases there may be of all.
+const MOST: usize = 4;
+const CASES: usize = 100;
+/// The largest multiple of a product of which it is assumed that it does not wrap around.
+const SMALL: u64 = 1 << 20;
 
-    /// The conditions, and what holds besides.
-    pub fn with(&mut self, conditions: Vec<Term>) -> Vec<Term> {
-        let _ = &self.terms;
-        conditions
+/// Conditions in which a new value stands for each product of an index and a size, with what holds of these if neither the products nor the next
+/// multiples of the sizes wrap around: a row begins where the one before it has ended, or later. One of the cases that are returned is so wherever the
+/// conditions hold. `None` where there is no product, or too many.
+///
+/// A case says in which order the indices are, so that the start of a row is a sum with the start of the one before, which cancels.
+pub fn cases(terms: &mut Terms, conditions: &[Term]) -> Option<Vec<Vec<Term>>> {
+    let (mut all, products) = abstracted(terms, conditions);
+    if products.is_empty() {
+        return None;
+    }
+    let known: FxHashSet<Term> = all.iter().copied().collect();
+    bounds(terms, &products, &mut all);
+    let sizes: Vec<Term> = products.iter().map(|product| product.size).unique().collect();
+    let mut placed: FxHashSet<Term> = FxHashSet::default();
+    let mut groups: Vec<Vec<Order>> = Vec::new();
+    for size in sizes {
+        let of = products.iter().filter(|of| of.size == size && !placed.contains(&of.product));
+        let group: Vec<Product> = of.unique_by(|of| of.product).copied().collect();
+        if group.len() < 2 {
+            continue;
+        }
+        if group.len() > MOST {
+            return None;
+        }
+        placed.extend(group.iter().map(|of| of.product));
+        let mut classes: Vec<Option<Vec<Vec<Product>>>> = Vec::new();
+        for order in orders(&group) {
+            if is_possible(terms, &order, &known) {
+                classes.push(Some(order));
+            }
+        }
+        // Multiples of what is not positive have another order.
+        if !is_positive(terms, size) {
+            classes.push(None);
+        }
+        groups.push(classes.into_iter().map(|classes| Order { size, classes }).collect());
+    }
+    if groups.iter().map(Vec::len).product::<usize>() > CASES {
+        return None;
+    }
+    let combined = groups.into_iter().multi_cartesian_product();
+    Some(combined.map(|orders| case(terms, &all, &orders)).collect())
+}
+
+/// In which order the products of a size are: those of one index together, the lowest index first; nothing where the size is not positive.
+#[derive(Clone, Debug)]
+struct Order {
+    size: Term,
+    classes: Option<Vec<Vec<Product>>>,
+}
+
+/// Conditions with values in place of products.
+fn abstracted(terms: &mut Terms, conditions: &[Term]) -> (Vec<Term>, Vec<Product>) {
+    let mut products: Vec<Product> = Vec::new();
+    let mut done = FxHashMap::default();
+    let mut all: Vec<Term> = Vec::new();
+    for condition in conditions {
+        let new = terms.map(*condition, &mut done, &mut |terms, term, done| {
+            let Node::Binary(Binary::Mul, a, b) = *terms.node(term) else { return None };
+            let [one, other] = [a, b].map(|factor| is_size(terms, factor));
+            if !one && !other {
+                return None;
+            }
+            let bits = terms.bits(term);
+            let [a, b] = [a, b].map(|factor| done[&factor]);
+            let product = terms.any(Shared::Grid, bits);
+            if one && other {
+                products.push(Product { index: b, size: a, product });
+                products.push(Product { index: a, size: b, product });
+                return Some(product);
+            }
+            let (index, size) = if one { (b, a) } else { (a, b) };
+            // The round before this one has the same product, less the size.
+            let is_before = |constant: &u64| *constant == ones(bits);
+            let constant = match terms.node(index) {
+                Node::Sum(constant, _) => Some(*constant).filter(is_before).unwrap_or(0),
+                _ => 0,
+            };
+            let index = terms.sum(constant.wrapping_neg(), &[(1, index)], bits);
+            let product = match products.iter().find(|known| known.index == index && known.size == size) {
+                Some(known) => known.product,
+                None => {
+                    products.push(Product { index, size, product });
+                    product
+                }
+            };
+            Some(terms.sum(0, &[(1, product), (constant, size)], bits))
+        });
+        all.push(new);
+    }
+    (all, products)
+}
+
+/// What holds of each product: it has the sign of the index, and there is room for the next multiple.
+fn bounds(terms: &mut Terms, products: &[Product], all: &mut Vec<Term>) {
+    let mut factors: FxHashMap<Term, u64> = FxHashMap::default();
+    let mut seen: FxHashSet<Term> = FxHashSet::default();
+    let mut open = all.clone();
+    while let Some(term) = open.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        open.extend(terms.operands(term));
+        let Node::Sum(_, parts) = terms.node(term) else { continue };
+        let mask = ones(terms.bits(term));
+        for (factor, part) in parts {
+            let factor = (*factor).min(factor.wrapping_neg() & mask);
+            let known = factors.entry(*part).or_insert(1);
+            *known = (*known).max(factor.min(SMALL));
+        }
+    }
+    for Product { index, size, product } in products {
+        let factor = factors.get(product).copied().unwrap_or(1);
+        let bits = terms.bits(*product);
+        let most = terms.constant((ones(bits) >> 1) / factor, bits);
+        let zero = terms.constant(0, bits);
+        let room = terms.sub(most, *size);
+        let is_above = terms.less(true, room, *product);
+        let [index, size, product] = [*index, *size, *product].map(|term| terms.less(true, term, zero));
+        let is_outside = terms.or(is_above, product);
+        let fits = terms.not(is_outside);
+        let is_negative = terms.or(index, size);
+        all.push(terms.or(is_negative, fits));
+    }
+}
+
+/// All orders of some products.
+fn orders(of: &[Product]) -> Vec<Vec<Vec<Product>>> {
+    let Some((first, rest)) = of.split_first() else { return vec![Vec::new()] };
+    let mut all = Vec::new();
+    for order in orders(rest) {
+        for at in 0..=order.len() {
+            let mut alone = order.clone();
+            alone.insert(at, vec![*first]);
+            all.push(alone);
+        }
+        for at in 0..order.len() {
+            let mut together = order.clone();
+            together[at].push(*first);
+            all.push(together);
+        }
+    }
+    all
+}
+
+/// Whether no condition says that an order is another one.
+fn is_possible(terms: &mut Terms, order: &[Vec<Product>], known: &FxHashSet<Term>) -> bool {
+    let mut is_below = |a: &Product, b: &Product| {
+        let signed = terms.less(true, a.index, b.index);
+        let unsigned = terms.less(false, a.index, b.index);
+        known.contains(&signed) || known.contains(&unsigned) && is_positive(terms, b.index)
+    };
+    let placed: Vec<(usize, &Product)> =
+        order.iter().enumerate().flat_map(|(at, class)| class.iter().map(move |of| (at, of))).collect();
+    placed.iter().cartesian_product(&placed).all(|((low, a), (high, b))| low < high || a == b || !is_below(a, b))
+}
+
+/// The conditions where the products have these orders.
+fn case(terms: &mut Terms, conditions: &[Term], orders: &[Order]) -> Vec<Term> {
+    let mut all = conditions.to_vec();
+    let mut by: FxHashMap<Term, Term> = FxHashMap::default();
+    for Order { size, classes } in orders {
+        let zero = terms.constant(0, terms.bits(*size));
+        let is_positive = terms.less(true, zero, *size);
+        let Some(classes) = classes else {
+            all.push(terms.not(is_positive));
+            continue;
+        };
+        all.push(is_positive);
+        for class in classes {
+            for of in &class[1..] {
+                all.push(terms.equal(class[0].index, of.index));
+                by.insert(of.product, class[0].product);
+            }
+        }
+        for (low, high) in classes.iter().tuple_windows() {
+            let (low, high) = (low[0], high[0]);
+            all.push(terms.less(true, low.index, high.index));
+            let bits = terms.bits(*size);
+            let further = terms.any(Shared::Grid, bits);
+            let most = terms.constant(ones(bits) >> 1, bits);
+            let is_above = terms.less(false, most, further);
+            all.push(terms.not(is_above));
+            let next = terms.add(low.product, *size);
+            let new = terms.add(next, further);
+            for (before, behind) in [(low.product, next), (next, new)] {
+                let wraps = terms.less(true, behind, before);
+                all.push(terms.not(wraps));
+            }
+            by.insert(high.product, new);
+        }
+    }
+    // A product may be in the index or the size of another one.
+    for _ in 0..=by.len() {
+        let mut done = FxHashMap::default();
+        let replaced = |terms: &mut Terms, term: Term, done: &mut FxHashMap<Term, Term>| {
+            terms.map(term, done, &mut |_, term, _| by.get(&term).copied())
+        };
+        let new: Vec<Term> = all.iter().map(|term| replaced(terms, *term, &mut done)).collect();
+        if new == all {
+            break;
+        }
+        all = new;
+    }
+    all
+}
+
+/// Whether a size of a launch is above zero.
+fn is_positive(terms: &Terms, term: Term) -> bool {
+    matches!(terms.node(term), Node::Leaf(Leaf { name: LeafName::Ntid(_) | LeafName::Nctaid(_), .. }))
+}
+
+/// Whether a term is made of sizes of the launch and of parameters alone, by sums and products.
+fn is_size(terms: &Terms, term: Term) -> bool {
+    match terms.node(term) {
+        Node::Constant(_) => true,
+        Node::Leaf(Leaf { name: LeafName::Ntid(_) | LeafName::Nctaid(_) | LeafName::Parameter(..), .. }) => true,
+        Node::Sum(..) | Node::Zeros(_) | Node::Signs(_) | Node::Extract(_, 0) | Node::Binary(Binary::Mul, ..) => {
+            terms.operands(term).into_iter().all(|of| is_size(terms, of))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solve::{Answer, solve};
+
+    /// Whether `a*size + b` of two threads, `b` below the size, can be the same where `a` or `b` is not.
+    #[test]
+    fn rows_are_apart() {
+        let mut terms = Terms::default();
+        let size = terms.leaf(LeafName::Parameter(0, 0), Shared::Grid, 32);
+        let zero = terms.constant(0, 32);
+        let mut conditions = Vec::new();
+        let [(row, column, at), (other_row, other_column, other)] = [0, 1].map(|_| {
+            let [row, column] = [0, 1].map(|_| terms.any(Shared::Thread, 32));
+            let row_product = terms.binary(Binary::Mul, row, size);
+            conditions.push(terms.less(true, column, size));
+            for index in [row, column] {
+                let is_negative = terms.less(true, index, zero);
+                conditions.push(terms.not(is_negative));
+            }
+            (row, column, terms.add(row_product, column))
+        });
+        let same = [(row, other_row), (column, other_column)].map(|(a, b)| terms.equal(a, b));
+        let both = terms.and(same[0], same[1]);
+        conditions.push(terms.not(both));
+        conditions.push(terms.equal(at, other));
+        for case in cases(&mut terms, &conditions).expect("products") {
+            assert_eq!(solve(&terms, &case, &mut 20_000, None), Answer::Never);
+        }
+        // Without the bound of the column they may meet.
+        let weaker = cases(&mut terms, &conditions[1..]).expect("products");
+        let meets = |case: &Vec<Term>| matches!(solve(&terms, case, &mut 20_000, None), Answer::Holds(_));
+        assert!(weaker.iter().any(meets));
     }
 }

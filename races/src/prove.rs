@@ -18,7 +18,7 @@ use crate::{
     eval::Eval,
     graph::{Block, End, Order, blocks},
     launch::Sizes,
-    lemma::Lemmas,
+    lemma,
     solve::{Answer, solve},
     state::{Slot, State},
     term::{Shared, Term, Terms},
@@ -40,9 +40,19 @@ pub enum Assumption {
     /// Textures are not written.
     #[strum(serialize = "nothing writes the memory of a texture while the kernel runs")]
     Textures,
-    /// Indices of threads in the grid do not wrap around.
-    #[strum(serialize = "the grid has fewer than 2^31 threads in each direction")]
+    /// Products of an index and a size do not wrap around.
+    #[strum(
+        serialize = "products of indices and sizes do not wrap around, and neither do the next multiples of the sizes"
+    )]
+    Products,
+    /// The grid is not so large that its threads cannot be numbered.
+    #[strum(serialize = "the grid has fewer than 2^31 threads in the direction x")]
     Grid,
+    /// A launch has one thread and one CTA where the kernel does not ask for an index.
+    #[strum(
+        serialize = "CTAs and the grid have a size of 1 in each of the directions y and z in which the kernel reads no index"
+    )]
+    Directions,
 }
 
 /// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
@@ -98,6 +108,7 @@ impl Limits {
 /// Proves what can be proved of a kernel.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
     let mut proof = Proof::default();
+    proof.assumptions.extend(sizes.assumptions());
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     for step in &flat.steps {
         if let Action::Barrier(barrier) = &step.action
@@ -367,13 +378,22 @@ impl<'p> Prover<'p> {
             return Answer::TooHard;
         }
         self.proof.questions += 1;
-        let mut lemmas = Lemmas::new(&mut self.eval.terms);
-        let conditions = lemmas.with(conditions);
-        if lemmas.used {
-            self.proof.assumptions.insert(Assumption::Grid);
+        let terms = &mut self.eval.terms;
+        let until = Some(self.limits.until);
+        let cases = lemma::cases(terms, &conditions);
+        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
+        let mut decisions = if cases.is_some() { self.limits.decisions / 20 } else { self.limits.decisions };
+        let exact = solve(terms, &conditions, &mut decisions, until);
+        let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
+        let never = |case: &Vec<Term>| {
+            let mut decisions = self.limits.decisions * 20;
+            solve(terms, case, &mut decisions, until) == Answer::Never
+        };
+        if cases.iter().all(never) {
+            self.proof.assumptions.insert(Assumption::Products);
+            return Answer::Never;
         }
-        let mut decisions = self.limits.decisions;
-        solve(&self.eval.terms, &conditions, &mut decisions, Some(self.limits.until))
+        exact
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.

@@ -141,12 +141,38 @@ impl Bits<'_> {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
         for (&a, &b) in a.iter().zip(b) {
-            let either = self.xor(a, b);
-            sum.push(self.xor(either, carry));
-            let (both, through) = (self.and(a, b), self.and(either, carry));
-            carry = self.or(both, through);
+            let (bit, next) = self.full(a, b, carry);
+            sum.push(bit);
+            carry = next;
         }
         sum
+    }
+
+    /// The sum of three bits, and the carry. Clauses that say each by the other help the solver (Eén and Sörensson, 2006).
+    fn full(&mut self, a: Lit, b: Lit, c: Lit) -> (Lit, Lit) {
+        let is_simple = [a, b, c].iter().any(|lit| self.known(*lit).is_some())
+            || [(a, b), (a, c), (b, c)].iter().any(|(x, y)| x.var() == y.var());
+        if is_simple {
+            let either = self.xor(a, b);
+            let (both, through) = (self.and(a, b), self.and(either, c));
+            return (self.xor(either, c), self.or(both, through));
+        }
+        let (sum, carry) = (self.fresh(), self.fresh());
+        for flip in [false, true] {
+            let of = |lit: Lit| if flip { !lit } else { lit };
+            let [a, b, c, sum, carry] = [a, b, c, sum, carry].map(of);
+            self.clause(&[!a, !b, !c, sum]);
+            self.clause(&[!a, b, c, sum]);
+            self.clause(&[a, !b, c, sum]);
+            self.clause(&[a, b, !c, sum]);
+            for (x, y) in [(a, b), (a, c), (b, c)] {
+                self.clause(&[!x, !y, carry]);
+            }
+            for x in [a, b, c] {
+                self.clause(&[!carry, !sum, x]);
+            }
+        }
+        (sum, carry)
     }
 
     fn number(&self, value: u64, bits: u32) -> Vec<Lit> {

@@ -277,6 +277,17 @@ impl Terms {
             Mul | And | Or | Xor if b < a => (b, a, right, left),
             _ => (a, b, left, right),
         };
+        // Multiples of products are multiples of the same products.
+        if op == Mul && left.is_none() && right.is_none() {
+            for (of, other) in [(a, b), (b, a)] {
+                if let Node::Sum(0, parts) = self.node(of)
+                    && let [(factor, inner)] = parts[..]
+                {
+                    let product = self.binary(Mul, inner, other);
+                    return self.scale(factor, product);
+                }
+            }
+        }
         let either = left.map(|known| (known, b)).or(right.map(|known| (known, a)));
         match (op, either, right) {
             (Mul, Some((known, other)), _) => return self.scale(known, other),
@@ -371,6 +382,12 @@ impl Terms {
             let right: Vec<_> = right.into_iter().map(|(factor, term)| (factor.wrapping_neg(), term)).collect();
             let right_constant = constant.wrapping_neg();
             let (a, b) = (self.sum(0, &left, bits), self.sum(right_constant, &right, bits));
+            if let ([(factor, a)], [(other, b)], 0) = (&left[..], &right[..], right_constant)
+                && factor == other
+                && let Some(narrow) = self.equal_narrow(*factor, *a, *b)
+            {
+                return narrow;
+            }
             if let Some(folded) = self.equal_to_constant(a, b).or_else(|| self.equal_to_constant(b, a)) {
                 return folded;
             }
@@ -388,6 +405,17 @@ impl Terms {
                 self.make(Node::Equal(a, b), 1)
             }
         }
+    }
+
+    /// Whether the same multiples of two widened terms are the same, which they are if the terms are.
+    fn equal_narrow(&mut self, factor: u64, a: Term, b: Term) -> Option<Term> {
+        let (x, y) = match (self.node(a), self.node(b)) {
+            (Node::Zeros(x), Node::Zeros(y)) | (Node::Signs(x), Node::Signs(y)) => (*x, *y),
+            _ => return None,
+        };
+        let own = self.bits(x);
+        let fits = factor <= 1 << (self.bits(a) - own);
+        (own == self.bits(y) && fits).then(|| self.equal(x, y))
     }
 
     /// Comparisons of what compilers make of conditions: `selp`, and words with zeros above.
@@ -559,6 +587,19 @@ impl Terms {
         done: &mut FxHashMap<Term, Term>,
         by: &mut impl FnMut(&mut Self, &Leaf, u32) -> Option<Term>,
     ) -> Term {
+        self.map(term, done, &mut |terms, term, _| {
+            let Node::Leaf(leaf) = terms.node(term).clone() else { return None };
+            by(terms, &leaf, terms.bits(term))
+        })
+    }
+
+    /// A term that is made anew from its leaves on: of a part that `by` says something of, that; it has what became of the operands, too.
+    pub fn map(
+        &mut self,
+        term: Term,
+        done: &mut FxHashMap<Term, Term>,
+        by: &mut impl FnMut(&mut Self, Term, &FxHashMap<Term, Term>) -> Option<Term>,
+    ) -> Term {
         // Terms are made behind their operands, so that a stack is enough.
         let mut open = vec![term];
         while let Some(next) = open.last().copied() {
@@ -572,31 +613,34 @@ impl Terms {
                 continue;
             }
             open.pop();
-            let bits = self.bits(next);
-            let node = self.node(next).clone();
-            let new = match node {
-                Node::Constant(_) => next,
-                Node::Leaf(leaf) => by(self, &leaf, bits).unwrap_or(next),
-                Node::Sum(constant, parts) => {
-                    let parts: Vec<_> = parts.into_iter().map(|(factor, term)| (factor, done[&term])).collect();
-                    self.sum(constant, &parts, bits)
-                }
-                Node::Binary(op, a, b) => self.binary(op, done[&a], done[&b]),
-                Node::Equal(a, b) => self.equal(done[&a], done[&b]),
-                Node::LessUnsigned(a, b) => self.less(false, done[&a], done[&b]),
-                Node::LessSigned(a, b) => self.less(true, done[&a], done[&b]),
-                Node::If(condition, a, b) => self.choose(done[&condition], done[&a], done[&b]),
-                Node::Extract(of, low) => self.extract(done[&of], low, bits),
-                Node::Zeros(of) => self.widen(done[&of], bits, false),
-                Node::Signs(of) => self.widen(done[&of], bits, true),
-                Node::Function(number, of) => {
-                    let of = of.iter().map(|of| done[of]).collect();
-                    self.make(Node::Function(number, of), bits)
-                }
-            };
+            let new = by(self, next, done).unwrap_or_else(|| self.again(next, done));
             done.insert(next, new);
         }
         done[&term]
+    }
+
+    /// A term of what became of its operands.
+    fn again(&mut self, term: Term, done: &FxHashMap<Term, Term>) -> Term {
+        let bits = self.bits(term);
+        match self.node(term).clone() {
+            Node::Constant(_) | Node::Leaf(_) => term,
+            Node::Sum(constant, parts) => {
+                let parts: Vec<_> = parts.into_iter().map(|(factor, term)| (factor, done[&term])).collect();
+                self.sum(constant, &parts, bits)
+            }
+            Node::Binary(op, a, b) => self.binary(op, done[&a], done[&b]),
+            Node::Equal(a, b) => self.equal(done[&a], done[&b]),
+            Node::LessUnsigned(a, b) => self.less(false, done[&a], done[&b]),
+            Node::LessSigned(a, b) => self.less(true, done[&a], done[&b]),
+            Node::If(condition, a, b) => self.choose(done[&condition], done[&a], done[&b]),
+            Node::Extract(of, low) => self.extract(done[&of], low, bits),
+            Node::Zeros(of) => self.widen(done[&of], bits, false),
+            Node::Signs(of) => self.widen(done[&of], bits, true),
+            Node::Function(number, of) => {
+                let of = of.iter().map(|of| done[of]).collect();
+                self.make(Node::Function(number, of), bits)
+            }
+        }
     }
 
     /// The number of the last value that nothing else has.

@@ -50,6 +50,30 @@ pub fn polls(flat: &Flat) -> bool {
     })
 }
 
+/// What launches are to have besides what is guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Buffers begin with zeros.
+    pub zeros: bool,
+    /// There are several CTAs, for what threads of two of them do.
+    pub ctas: bool,
+}
+
+impl Needs {
+    /// A launch, and the same with more CTAs where they are needed and nobody says how many there are.
+    fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
+        let launch = Assumed { zeros: self.zeros, ..launch };
+        let mut all = vec![launch.clone()];
+        if self.ctas && given.grid.is_none() && launch.grid == launch.cluster {
+            for grid in [[2, 1, 1], [2, 2, 1]] {
+                let grid = [0, 1, 2].map(|at| launch.grid[at] * grid[at]);
+                all.push(Assumed { grid, ..launch.clone() });
+            }
+        }
+        all
+    }
+}
+
 /// Looks for executions until `is_enough` says so of what was found, which has each pair of lines once.
 ///
 /// # Errors
@@ -58,7 +82,7 @@ pub fn witnesses(
     module: &Module,
     kernel: &str,
     given: &Given,
-    zeros: bool,
+    needs: Needs,
     limit: Duration,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<Vec<Witness>, Vec<LaunchError>> {
@@ -66,12 +90,10 @@ pub fn witnesses(
     let launches = search(module, kernel, given, limit / 2)?;
     let mut all: Vec<Witness> = Vec::new();
     let mut steps = 0;
-    for mut tried in launches {
-        tried.launch.zeros = zeros;
-        // What stops at once shows nothing of a launch that a user would make.
-        if matches!(tried.end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported)) {
-            continue;
-        }
+    // What stops at once shows nothing of a launch that a user would make.
+    let stops = |end: End| matches!(end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported));
+    let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
+    for launch in launches.flat_map(|launch| needs.of(launch, given)) {
         for seed in 0..SEEDS {
             if is_enough(&all) || steps >= ALL_STEPS || Instant::now() >= until {
                 return Ok(all);
@@ -79,8 +101,8 @@ pub fn witnesses(
             let options = options(seed);
             let schedule = options.schedule;
             let mut device = Device::new(module, options)?;
-            let launch: Launch = tried.launch.launch(&mut device);
-            let report = device.launch(&launch)?;
+            let assumed: Launch = launch.launch(&mut device);
+            let report = device.launch(&assumed)?;
             steps += report.time;
             // An execution that traps does not count, and what comes behind an access that went astray is garbage.
             if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
@@ -95,7 +117,7 @@ pub fn witnesses(
                     FindingKind::OutOfBounds | FindingKind::Misaligned => break,
                     _ => continue,
                 }
-                let witness = Witness { launch: tried.launch.clone(), seed, schedule, found };
+                let witness = Witness { launch: launch.clone(), seed, schedule, found };
                 let key = |of: &Witness| (of.lines(), of.found.kind);
                 if !all.iter().any(|known| key(known) == key(&witness)) {
                     all.push(witness);

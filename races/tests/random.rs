@@ -221,7 +221,7 @@ fn what_is_proved_free_has_no_race() {
         let flat = Flat::of(&Library::of(&module), entry, flat::Limits::default());
         let threads = [32, 48, 64][seed as usize % 3];
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
-        let sizes = Sizes::of(&flat.head, block, None);
+        let sizes = Sizes::of(&flat, block, None);
         let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
         let proof = prove(&flat, sizes, false, Limits { decisions: 500, ..Limits::new(until) });
         let found = executed(&module, threads);

@@ -1,5 +1,7 @@
 //! Small kernels, of which each shows one thing that the proof knows, or must not take for granted.
 
+use std::time::Duration;
+
 use ptx_isa::Module;
 use ptx_races::check::{Options, Verdict, check as check_module};
 
@@ -11,6 +13,10 @@ const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Open];
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
 /// `out` in global memory with the number of the thread in the grid.
 fn verdict(body: &str) -> (Verdict, String) {
+    verdict_of(body, Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() })
+}
+
+fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
          .shared .align 4 .b8 buf[8192];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
@@ -19,13 +25,18 @@ fn verdict(body: &str) -> (Verdict, String) {
          add.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd3, %rd1, %rd4;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("PTX");
-    let options = Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.findings))
 }
 
 fn check(body: &str, expected: &[Verdict]) {
     let (verdict, why) = verdict(body);
+    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+}
+
+/// The same of launches of all sizes.
+fn check_all(body: &str, expected: &[Verdict]) {
+    let (verdict, why) = verdict_of(body, Options { limit: Duration::from_secs(20), ..Options::default() });
     assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
 }
 
@@ -132,4 +143,32 @@ fn what_is_not_followed_is_open() {
     let (verdict, why) = verdict("sust.b.1d.b32.trap [%rd1, {%r1}], %r1;");
     assert_eq!(verdict, Verdict::Open, "{why}");
     assert!(why.contains("NotFollowed"), "{why}");
+}
+
+/// What a proof for all launches has to know of products of indices and sizes.
+#[test]
+fn launches_of_all_sizes() {
+    check_all("st.global.u32 [%rd3], 1;", FREE);
+    // The place of a thread in one CTA is that of one in every other CTA, too.
+    check_all("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;", RACE);
+    // CTAs overlap by one thread.
+    let apart = "sub.u32 %r5, %r4, 1;\nmad.lo.u32 %r6, %r3, %r5, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;";
+    check_all(apart, RACE);
+    // Where the kernel reads an index, there are threads that have it.
+    check_all("mov.u32 %r5, %tid.y;\nst.global.u32 [%rd3], %r5;", RACE);
+    let stride = |step: &str| {
+        format!(
+            "mov.u32 %r5, %nctaid.x;\nmul.lo.u32 %r5, %r5, %r4;\n{step}\nmov.u32 %r6, %r2;\nL:\nsetp.ge.s32 %p1, %r6, %r0;\n@%p1 bra M;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nadd.s32 %r6, %r6, %r5;\nbra L;\nM:"
+        )
+    };
+    check_all(&stride(""), FREE);
+    check_all(&stride("mov.u32 %r5, %r4;"), NOT_FREE);
+    check_all(&stride("sub.u32 %r5, %r5, 1;"), NOT_FREE);
+    let plane = |guard: &str| {
+        format!(
+            "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmov.u32 %r7, %ntid.y;\nmad.lo.u32 %r5, %r6, %r7, %r5;\nsetp.ge.s32 %p1, %r2, %r0;\n{guard} ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;"
+        )
+    };
+    check_all(&plane("@%p1"), FREE);
+    check_all(&plane("@!%p1"), NOT_FREE);
 }
