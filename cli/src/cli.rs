@@ -271,13 +271,13 @@ pub struct KernelArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "kernels")]
     pub time_limit: u64,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub grid: Option<Dim3>,
     /// How many threads a CTA has [default: those of .reqntid, or else chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub block: Option<Dim3>,
     /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub cluster: Option<Dim3>,
     /// A parameter that is a number, or the part of a struct at an offset in bytes, as 'n=1024' or 'args+16=1024' [default: chosen]
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter, requires = "kernels")]
@@ -760,6 +760,9 @@ pub enum Check {
     Order,
     /// What asynchronous operations lack, barriers, and inline assembly
     Async,
+    /// Data races of all accesses
+    #[value(skip)]
+    Races,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

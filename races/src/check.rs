@@ -84,6 +84,8 @@ pub struct Report {
     pub kernel: String,
     /// What is known of it.
     pub verdict: Verdict,
+    /// Whether it is known how many threads a CTA has, and not chosen for executions.
+    pub has_block: bool,
     /// What a proof takes for granted, as sentences; none where nothing is proved.
     pub assumptions: Vec<String>,
     /// What stands against a proof.
@@ -100,11 +102,13 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let flat = Flat::of(library, kernel, flat::Limits::default());
     let sizes = Sizes::of(&flat, options.block, options.grid);
+    let has_block = flat.head.required_threads.or(options.block).is_some();
     let until = Instant::now() + options.limit;
     let proof = prove(&flat, sizes, options.may_alias, prove::Limits { until, ..prove::Limits::new(until) });
     if proof.holds() {
         let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
-        return Report { kernel: kernel.name.clone(), verdict: Verdict::Free, assumptions, findings: Vec::new() };
+        let kernel = kernel.name.clone();
+        return Report { kernel, verdict: Verdict::Free, has_block, assumptions, findings: Vec::new() };
     }
     let given = Given { block: options.block, grid: options.grid, most: Some(sizes.most), ..Given::default() };
     let proposed = proposed(&flat, &proof);
@@ -112,7 +116,9 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         let is_shown = |finding: &Finding| found.iter().any(|witness| witness.lines() == finding.lines);
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
-    let needs = Needs { zeros: polls(&flat), ctas: proof.unproved.iter().any(|own| own.is_across) };
+    let is_across = proof.unproved.iter().any(|own| own.is_across);
+    let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
+    let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas) };
     // A kernel that the machine does not take has no witness.
     let shown = witnesses(module, &kernel.name, &given, needs, options.limit, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
@@ -129,7 +135,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,
         () => Verdict::Open,
     };
-    Report { kernel: kernel.name.clone(), verdict, assumptions: Vec::new(), findings }
+    Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
 }
 
 /// What a proof leaves open.

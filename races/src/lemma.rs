@@ -70,46 +70,106 @@ struct Order {
     classes: Option<Vec<Vec<Product>>>,
 }
 
-/// Conditions with values in place of products.
+/// Conditions with values in place of products, and the products of which something is left in them.
 fn abstracted(terms: &mut Terms, conditions: &[Term]) -> (Vec<Term>, Vec<Product>) {
-    let mut products: Vec<Product> = Vec::new();
+    let mut products = Products(Vec::new());
     let mut done = FxHashMap::default();
     let mut all: Vec<Term> = Vec::new();
     for condition in conditions {
-        let new = terms.map(*condition, &mut done, &mut |terms, term, done| {
-            let Node::Binary(Binary::Mul, a, b) = *terms.node(term) else { return None };
-            let [one, other] = [a, b].map(|factor| is_size(terms, factor));
-            if !one && !other {
-                return None;
-            }
-            let bits = terms.bits(term);
-            let [a, b] = [a, b].map(|factor| done[&factor]);
-            let product = terms.any(Shared::Grid, bits);
-            if one && other {
-                products.push(Product { index: b, size: a, product });
-                products.push(Product { index: a, size: b, product });
-                return Some(product);
-            }
-            let (index, size) = if one { (b, a) } else { (a, b) };
-            // The round before this one has the same product, less the size.
-            let is_before = |constant: &u64| *constant == ones(bits);
-            let constant = match terms.node(index) {
-                Node::Sum(constant, _) => Some(*constant).filter(is_before).unwrap_or(0),
-                _ => 0,
-            };
-            let index = terms.sum(constant.wrapping_neg(), &[(1, index)], bits);
-            let product = match products.iter().find(|known| known.index == index && known.size == size) {
-                Some(known) => known.product,
-                None => {
-                    products.push(Product { index, size, product });
-                    product
-                }
-            };
-            Some(terms.sum(0, &[(1, product), (constant, size)], bits))
-        });
-        all.push(new);
+        all.push(terms.map(*condition, &mut done, &mut |terms, term, done| match terms.node(term).clone() {
+            Node::Binary(Binary::Mul, a, b) => products.of(terms, term, [a, b], done),
+            Node::Sum(constant, parts) => products.of_sum(terms, term, constant, &parts, done),
+            _ => None,
+        }));
     }
+    let mut products = products.0;
+    let mut used: FxHashSet<Term> = all.iter().flat_map(|term| terms.leaves(*term)).collect();
+    loop {
+        let is_used = |of: &&Product| used.contains(&of.product);
+        let of = products.iter().filter(is_used).flat_map(|of| [of.index, of.size]);
+        let more: Vec<Term> = of.flat_map(|term| terms.leaves(term)).filter(|leaf| !used.contains(leaf)).collect();
+        if more.is_empty() {
+            break;
+        }
+        used.extend(more);
+    }
+    products.retain(|of| used.contains(&of.product));
     (all, products)
+}
+
+struct Products(Vec<Product>);
+
+impl Products {
+    /// What stands for the product of two terms, if one of them is a size.
+    fn of(&mut self, terms: &mut Terms, term: Term, [a, b]: [Term; 2], done: &FxHashMap<Term, Term>) -> Option<Term> {
+        let bits = terms.bits(term);
+        let sizes = [a, b].map(|factor| is_size(terms, factor));
+        let [a, b] = [a, b].map(|factor| done[&factor]);
+        match sizes {
+            [false, false] => None,
+            [true, true] => {
+                let product = terms.any(Shared::Grid, bits);
+                self.0.push(Product { index: b, size: a, product });
+                self.0.push(Product { index: a, size: b, product });
+                Some(product)
+            }
+            [is_first, _] => {
+                let (index, size) = if is_first { (b, a) } else { (a, b) };
+                // The round before this one has the same product, less the size.
+                match terms.node(index) {
+                    Node::Sum(constant, _) if *constant == ones(bits) => {
+                        let index = terms.sum(1, &[(1, index)], bits);
+                        let product = self.known(terms, index, size);
+                        Some(terms.sub(product, size))
+                    }
+                    _ => Some(self.known(terms, index, size)),
+                }
+            }
+        }
+    }
+
+    /// A sum of a product and some more sizes, as compilers make it of a later row.
+    fn of_sum(
+        &mut self,
+        terms: &mut Terms,
+        term: Term,
+        constant: u64,
+        parts: &[(u64, Term)],
+        done: &FxHashMap<Term, Term>,
+    ) -> Option<Term> {
+        let bits = terms.bits(term);
+        let mut found = None;
+        for (at, (factor, product)) in parts.iter().enumerate() {
+            let Node::Binary(Binary::Mul, a, b) = *terms.node(*product) else { continue };
+            for (index, size) in [(a, b), (b, a)] {
+                let rows = |(own, of): &(u64, Term)| (*of == size && own % factor == 0).then(|| own / factor);
+                let more = parts.iter().enumerate().find_map(|(other, part)| Some((other, rows(part)?)));
+                if let Some((other, rows)) = more
+                    && rows <= SMALL
+                    && is_size(terms, size)
+                    && !is_size(terms, index)
+                {
+                    found = Some((at, other, rows, index, size, *factor));
+                }
+            }
+        }
+        let (at, other, rows, index, size, factor) = found?;
+        let index = terms.sum(rows, &[(1, done[&index])], bits);
+        let product = self.known(terms, index, done[&size]);
+        let rest = parts.iter().enumerate().filter(|(own, _)| *own != at && *own != other);
+        let rest = rest.map(|(_, (factor, of))| (*factor, done[of]));
+        let parts: Vec<(u64, Term)> = rest.chain([(factor, product)]).collect();
+        Some(terms.sum(constant, &parts, bits))
+    }
+
+    fn known(&mut self, terms: &mut Terms, index: Term, size: Term) -> Term {
+        if let Some(known) = self.0.iter().find(|known| known.index == index && known.size == size) {
+            return known.product;
+        }
+        let product = terms.any(Shared::Grid, terms.bits(size));
+        self.0.push(Product { index, size, product });
+        product
+    }
 }
 
 /// What holds of each product: it has the sign of the index, and there is room for the next multiple.

@@ -55,22 +55,20 @@ pub fn polls(flat: &Flat) -> bool {
 pub struct Needs {
     /// Buffers begin with zeros.
     pub zeros: bool,
-    /// There are several CTAs, for what threads of two of them do.
-    pub ctas: bool,
+    /// How many CTAs there are to be in each direction, for what threads of two of them do.
+    pub ctas: Option<[u32; 3]>,
 }
 
 impl Needs {
     /// A launch, and the same with more CTAs where they are needed and nobody says how many there are.
     fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
-        let mut all = vec![launch.clone()];
-        if self.ctas && given.grid.is_none() && launch.grid == launch.cluster {
-            for grid in [[2, 1, 1], [2, 2, 1]] {
-                let grid = [0, 1, 2].map(|at| launch.grid[at] * grid[at]);
-                all.push(Assumed { grid, ..launch.clone() });
-            }
-        }
-        all
+        let is_open = given.grid.is_none() && launch.grid == launch.cluster;
+        let more = self.ctas.filter(|_| is_open).map(|ctas| {
+            let grid = [0, 1, 2].map(|at| launch.grid[at] * ctas[at]);
+            Assumed { grid, ..launch.clone() }
+        });
+        [launch].into_iter().chain(more).collect()
     }
 }
 

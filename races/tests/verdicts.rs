@@ -171,4 +171,13 @@ fn launches_of_all_sizes() {
     };
     check_all(&plane("@%p1"), FREE);
     check_all(&plane("@!%p1"), NOT_FREE);
+    // Each thread writes two rows, of which the second one is eight rows further: those of the next CTA are sixteen.
+    let rows = |rows: u32| {
+        format!(
+            "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmad.lo.u32 %r5, %r6, {rows}, %r5;\nshl.b32 %r6, %r3, 5;\nadd.u32 %r2, %r6, %r1;\nsetp.ge.s32 %p1, %r2, %r0;\n@%p1 ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nshl.b32 %r7, %r0, 3;\nadd.u32 %r6, %r6, %r7;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r1;"
+        )
+    };
+    let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
+    assert_eq!(verdict_of(&rows(16), block).0, Verdict::Free);
+    assert_ne!(verdict_of(&rows(15), block).0, Verdict::Free);
 }

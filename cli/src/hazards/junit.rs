@@ -3,19 +3,16 @@
 use std::fmt::Write;
 
 use itertools::Itertools;
-use ptx_atomics::memory_model::kernel::shown;
+use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
 use ptx_atomics_conformance::report::escaped;
 
-use super::{
-    placed::{Level, Placed},
-    summary::Summary,
-};
+use super::placed::{Level, Placed};
 
-/// A kernel fails by its errors, with `is_strict` by what is possible, too; other findings are its output. A file that cannot be read is
+/// Those of kernels, each by its file and its name. A kernel fails by its errors, with `is_strict` by what is possible, too; other findings are its output. A file that cannot be read is
 /// an error.
-pub fn suites(findings: &[Placed], summary: &Summary, is_strict: bool) -> String {
+pub fn suites(findings: &[Placed], kernels: &[(String, String)], errors: &[Diagnostic], is_strict: bool) -> String {
     let fails = |placed: &&Placed| placed.level == Level::Error || is_strict && placed.level == Level::Possible;
-    let kernels = summary.kernels.iter().cloned();
+    let kernels = kernels.iter().cloned();
     // Findings stand in sources, too, and functions have atomics that are no kernels.
     let of_findings = findings.iter().map(|placed| (placed.program.clone(), placed.kernel.clone()));
     let kernels: Vec<(String, String)> = kernels.chain(of_findings).unique().collect();
@@ -25,9 +22,9 @@ pub fn suites(findings: &[Placed], summary: &Summary, is_strict: bool) -> String
     let failures = |kernels: &[(String, String)]| kernels.iter().filter(|kernel| of(kernel).iter().any(fails)).count();
     let mut xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
     let mut line = |text: String| writeln!(xml, "{text}").expect("a string takes all");
-    let (tests, errors) = (kernels.len() + summary.errors.len(), summary.errors.len());
+    let (tests, failed) = (kernels.len() + errors.len(), errors.len());
     let counts = |tests, failures, errors| format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"");
-    line(format!("<testsuites name=\"ptx-atomics check\" {}>", counts(tests, failures(&kernels), errors)));
+    line(format!("<testsuites name=\"ptx-atomics check\" {}>", counts(tests, failures(&kernels), failed)));
     for (file, kernels) in &kernels.iter().cloned().chunk_by(|(file, _)| file.clone()) {
         let kernels: Vec<_> = kernels.collect();
         let name = escaped(&file);
@@ -50,9 +47,9 @@ pub fn suites(findings: &[Placed], summary: &Summary, is_strict: bool) -> String
         }
         line("  </testsuite>".to_owned());
     }
-    if errors > 0 {
-        line(format!("  <testsuite name=\"input\" {}>", counts(errors, 0, errors)));
-        for error in &summary.errors {
+    if failed > 0 {
+        line(format!("  <testsuite name=\"input\" {}>", counts(failed, 0, failed)));
+        for error in errors {
             let message = escaped(&error.to_string());
             line(format!("    <testcase name=\"input\"><error message=\"{message}\"/></testcase>"));
         }

@@ -2,7 +2,7 @@
 
 mod found;
 mod json;
-mod place;
+pub mod place;
 mod prepare;
 mod repeat;
 mod sarif;
@@ -16,6 +16,7 @@ use std::{
 
 pub use found::JsonSite;
 use indicatif::ParallelProgressIterator;
+pub use place::Shown;
 use ptx_atomics::{llvm::Errors, ptx::Module};
 pub use ptx_atomics_golden::launch::sizes;
 use ptx_atomics_golden::launch::{argument, assumed, comment, element, expect, npy, plan, simulate};
@@ -23,6 +24,7 @@ use ptx_execute::Options;
 use ptx_hazards::Limits;
 use rayon::prelude::*;
 pub use repeat::quoted;
+pub use text::sites;
 
 use self::{
     expect::Memory,

@@ -34,11 +34,7 @@ pub fn launch_error(error: &LaunchError, ptx: &Shown) -> Diagnostic {
 }
 
 fn finding(Finding { finding, kernel, level, seeds: of, .. }: &Finding, all: usize, ptx: &Shown) {
-    let mut notes = Vec::new();
-    let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
-    let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
-    notes.extend(finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site))));
-    notes.extend((finding.site.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site))));
+    let mut notes = sites(finding, ptx);
     notes.extend(place::unnamed(finding).map(|place| format!("in memory: {place}")));
     notes.extend(seeds(of, all));
     let diagnostic = Diagnostic {
@@ -58,6 +54,15 @@ fn finding(Finding { finding, kernel, level, seeds: of, .. }: &Finding, all: usi
         &Message { level, id: Some(&id), diagnostic: &diagnostic, first: first.as_ref() },
         Some(&ptx.input),
     );
+}
+
+/// The instructions of a finding in words, the first one first.
+pub fn sites(finding: &ptx_execute::Finding, ptx: &Shown) -> Vec<String> {
+    let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
+    let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
+    let first = finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site)));
+    let second = (finding.site.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site)));
+    first.into_iter().chain(second).collect()
 }
 
 /// With which of several seeds.

@@ -49,6 +49,12 @@ pub fn dim3(text: &str) -> Result<Dim3, String> {
     }
 }
 
+/// The same, of which none is zero.
+pub fn positive(text: &str) -> Result<Dim3, String> {
+    let sizes = dim3(text)?;
+    if sizes.contains(&0) { Err("expected one to three sizes above zero".into()) } else { Ok(sizes) }
+}
+
 /// Reads a number of bytes: `1024`, `48K`, `2M`, `8G`.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let units = [("K", 10), ("M", 20), ("G", 30)];

@@ -1,0 +1,80 @@
+//! Findings where their readers look for them: in the source where the PTX says its lines, else in the PTX.
+
+use std::path::Path;
+
+use ptx_atomics::{
+    llvm::Location,
+    ptx::{SourceLine, own},
+};
+use ptx_races::check::{Class, Finding, Report, Verdict};
+
+use super::{File, command};
+use crate::{
+    cli::{Check, CheckArgs},
+    hazards::{Executed, Level, Placed},
+    run::{place, sites},
+};
+
+/// What is to be said of a file. What is not proved of a kernel that is wrong is in the JSON alone.
+pub fn all(args: &CheckArgs, file: &File) -> Vec<Placed> {
+    let of = |report: &Report| {
+        let is_open = report.verdict == Verdict::Open;
+        let said = report.findings.iter().filter(move |finding| is_open || finding.witness.is_some());
+        said.map(|finding| placed(args, file, report, finding)).collect::<Vec<_>>()
+    };
+    file.reports.iter().flat_map(of).collect()
+}
+
+fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> Placed {
+    let level = match finding.class {
+        Class::Race | Class::SameValue | Class::Divergent => Level::Error,
+        Class::NotProved => Level::Possible,
+        Class::NotFollowed => Level::NotChecked,
+    };
+    let witness = finding.witness.as_ref();
+    let found = witness.map(|witness| &witness.found);
+    let lines = found.map_or(finding.lines, |found| {
+        let own = found.site.line;
+        [found.other.as_ref().map_or(own, |site| site.line), own]
+    });
+    let [first, place] = lines.map(|line| at(file, line));
+    let mut notes = found.map_or_else(Vec::new, |found| sites(found, &file.ptx));
+    notes.extend(found.and_then(|found| Some(format!("in memory: {}", place::unnamed(found)?))));
+    if witness.is_some() && !report.has_block {
+        notes.push("the number of threads in a CTA is chosen: with --block it is settled".to_owned());
+    }
+    if witness.is_none() && !file.is_ptx {
+        let [one, other] = finding.lines;
+        let lines = if one == other { format!("line {one}") } else { format!("lines {one} and {other}") };
+        notes.push(format!("{lines} of the PTX"));
+    }
+    Placed {
+        check: Check::Races,
+        kernel: report.kernel.clone(),
+        rule: None,
+        level,
+        message: finding.message.clone(),
+        operation: None,
+        notes,
+        program: file.name.clone(),
+        file: place.as_ref().map_or_else(|| file.name.clone(), |place| place.file.clone()),
+        first: first.filter(|_| lines[0] != lines[1]),
+        place,
+        also: None,
+        executed: Executed::No,
+        cause: None,
+        repeat: witness.map(|witness| command(args, &file.path, witness)),
+        help: found.and_then(|found| found.help.clone()),
+        edits: Vec::new(),
+        explained: None,
+        is_ptx: file.is_ptx,
+    }
+}
+
+/// The place of a line of PTX.
+fn at(file: &File, line: u32) -> Option<Location> {
+    let of_source =
+        |SourceLine { file, line, column }: &SourceLine| Location { file: file.clone(), line: *line, column: *column };
+    let source = own(file.places.around(line)).filter(|source| source.line > 0 && Path::new(&source.file).is_file());
+    source.map(of_source).or_else(|| file.ptx.line(line))
+}

@@ -1,0 +1,221 @@
+//! `ptx-atomics check --races`: a kernel of each verdict, every format, executions that repeat, and what is no kernel.
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::{Value, json};
+use testing::{ptx_atomics, snapshot};
+
+/// Kernels by their verdict, and the exit status.
+const VERDICTS: [(&str, i32); 4] = [("free", 0), ("race", 1), ("divergent", 1), ("open", 0)];
+
+fn main() {
+    let verdicts = VERDICTS.map(|(name, status)| Trial::test(name, move || verdict(name, status)));
+    let others = [
+        Trial::test("no other pinned texts", || {
+            snapshot::none_left("tests/races", &VERDICTS.map(|(name, _)| name.to_owned()).into()).map_err(Failed::from)
+        }),
+        Trial::test("what is open is an error if it is to be", || status("open", &["--strict"], 1)),
+        Trial::test("JSON", by_json),
+        Trial::test("executions repeat", repeats),
+        Trial::test("SARIF", sarif),
+        Trial::test("JUnit", junit),
+        Trial::test("launches", launches),
+        Trial::test("pointers that may be the same", aliases),
+        Trial::test("what is no PTX is an error", no_ptx),
+        Trial::test("what is damaged costs nothing else", damaged),
+        Trial::test("wrong usage is exit status 2", usage),
+    ];
+    let all = verdicts.into_iter().chain(others).collect();
+    libtest_mimic::run(&Arguments::from_args(), all).exit();
+}
+
+/// What a run gives: its exit status, standard output and standard error.
+fn check(arguments: &[&str], stdin: &str) -> Result<(i32, String, String), Failed> {
+    let mut command = ptx_atomics();
+    command.args(["check", "--races"]).args(arguments);
+    done(command, stdin)
+}
+
+fn done(mut command: Command, stdin: &str) -> Result<(i32, String, String), Failed> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    // Who reads nothing of it has ended.
+    let _ = child.stdin.take().ok_or("no standard input")?.write_all(stdin.as_bytes());
+    let Output { status, stdout, stderr } = child.wait_with_output()?;
+    Ok((status.code().unwrap_or(-1), String::from_utf8(stdout)?, String::from_utf8(stderr)?))
+}
+
+fn path(name: &str) -> String {
+    format!("tests/races/{name}.ptx")
+}
+
+fn verdict(name: &str, expected: i32) -> Result<(), Failed> {
+    let (status, stdout, stderr) = check(&[&path(name), "--grid", "2"], "")?;
+    assert_eq!(status, expected, "{stderr}");
+    snapshot::pin("tests/races", name, &format!("{stdout}\n{stderr}"))
+}
+
+fn status(name: &str, options: &[&str], expected: i32) -> Result<(), Failed> {
+    let (status, _, stderr) = check(&[&[&*path(name)], options].concat(), "")?;
+    assert_eq!(status, expected, "{stderr}");
+    Ok(())
+}
+
+/// The kernels of a file, as JSON says them.
+fn kernels(name: &str, options: &[&str]) -> Result<Vec<Value>, Failed> {
+    let (_, stdout, _) = check(&[&[&*path(name), "--format", "json"], options].concat(), "")?;
+    Ok(serde_json::from_str(&stdout)?)
+}
+
+fn by_json() -> Result<(), Failed> {
+    let (status, stdout, stderr) = check(&[&path("divergent"), "--format", "json", "--grid", "1"], "")?;
+    assert_eq!((status, &*stderr), (1, ""));
+    let message = "barrier 0 is for all 64 threads of the CTA, and 57 ended without it";
+    let command = "ptx-atomics run tests/races/divergent.ptx --kernel seven --seed 0 --grid 1 --block 64 --arg 'out=0' --arg 'n=0'";
+    let site = json!({ "line": 13, "source": null, "instruction": "bar.sync", "thread": [0, 0, 0], "cta": [0, 0, 0] });
+    let expected = json!([{
+        "file": "tests/races/divergent.ptx",
+        "kernel": "seven",
+        "verdict": "divergent",
+        "assumptions": [],
+        "findings": [{
+            "class": "divergent",
+            "lines": [13, 13],
+            "message": message,
+            "help": "all threads of the CTA at the barrier, or the number of threads as its second operand",
+            "execution": { "command": command, "seed": 0, "first": null, "second": site },
+        }],
+    }]);
+    assert_eq!(serde_json::from_str::<Value>(&stdout)?, expected);
+    let free = kernels("free", &[])?;
+    assert_eq!((&free[0]["verdict"], &free[0]["findings"]), (&json!("free"), &json!([])));
+    assert!(free[0]["assumptions"].as_array().is_some_and(|all| all.len() > 1), "{free:?}");
+    Ok(())
+}
+
+/// Each command that is printed shows what was found.
+fn repeats() -> Result<(), Failed> {
+    let mut count = 0;
+    for (name, kind) in [("race", "race"), ("divergent", "divergent-barrier")] {
+        for finding in kernels(name, &[])?.iter().flat_map(|kernel| kernel["findings"].as_array()).flatten() {
+            let Some(command) = finding["execution"]["command"].as_str() else { continue };
+            let words = shlex(command.strip_prefix("ptx-atomics ").ok_or("another command")?);
+            let mut again = ptx_atomics();
+            again.args(words);
+            let (status, _, stderr) = done(again, "")?;
+            assert_eq!(status, 1, "{command}: {stderr}");
+            assert!(stderr.contains(&format!("error[{kind}]")), "{command}: {stderr}");
+            count += 1;
+        }
+    }
+    assert!(count > 1, "{count} executions");
+    Ok(())
+}
+
+/// Words of a command line, of which some are in single quotes.
+fn shlex(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            letter => words.last_mut().expect("a word").push(letter),
+        }
+    }
+    words
+}
+
+fn sarif() -> Result<(), Failed> {
+    let results = |name: &str| -> Result<Vec<Value>, Failed> {
+        let (_, stdout, _) = check(&[&path(name), "--format", "sarif", "--grid", "1"], "")?;
+        let log: Value = serde_json::from_str(&stdout)?;
+        Ok(log["runs"][0]["results"].as_array().cloned().unwrap_or_default())
+    };
+    let race = results("race")?;
+    assert!(race.iter().all(|result| result["level"] == "error"), "{race:#?}");
+    let region = |result: &Value| result["locations"][0]["physicalLocation"]["region"]["startLine"].clone();
+    assert!(race.iter().any(|result| region(result) == 17), "{race:#?}");
+    assert!(race.iter().all(|result| result["properties"]["execution"].is_string()), "{race:#?}");
+    // What is not followed is open.
+    assert!(results("open")?.iter().any(|result| result["kind"] == "open" && region(result) == 19));
+    assert!(results("free")?.is_empty());
+    Ok(())
+}
+
+fn junit() -> Result<(), Failed> {
+    for (name, _) in VERDICTS {
+        let (_, stdout, _) = check(&[&path(name), "--format", "junit"], "")?;
+        let failures = usize::from(matches!(name, "race" | "divergent"));
+        assert!(stdout.contains(&format!("tests=\"1\" failures=\"{failures}\" errors=\"0\"")), "{stdout}");
+    }
+    Ok(())
+}
+
+/// A kernel whose threads write `out[tid]`.
+const OWN: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry own(.param .u64 out, .param .u64 in)\n{\n\
+    .reg .b32 %r<3>;\n.reg .b64 %rd<5>;\nld.param.u64 %rd1, [out];\nld.param.u64 %rd3, [in];\nmov.u32 %r1, %tid.x;\n\
+    mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, %rd1, %rd2;\nld.global.u32 %r2, [%rd3];\nst.global.u32 [%rd1], %r2;\nret;\n}\n";
+
+fn launches() -> Result<(), Failed> {
+    let says = |options: &[&str], verdict: &str| -> Result<(), Failed> {
+        let (_, stdout, stderr) = check(&[&["-"], options].concat(), OWN)?;
+        assert!(stdout.contains(&format!("own: {verdict}\n")), "{options:?}: {stdout}{stderr}");
+        Ok(())
+    };
+    says(&["--grid", "1"], "free")?;
+    says(&[], "race")?;
+    says(&["--grid", "2", "--block", "32"], "race")?;
+    says(&["--grid", "1", "--block", "32,2"], "race")?;
+    says(&["--grid", "2", "--kernel", "own"], "race")?;
+    // The number of threads was chosen, and that is said.
+    let (_, _, stderr) = check(&["-"], OWN)?;
+    assert!(stderr.contains("with --block it is settled"), "{stderr}");
+    Ok(())
+}
+
+fn aliases() -> Result<(), Failed> {
+    let (_, stdout, _) = check(&["-", "--grid", "1", "--may-alias", "--time-limit", "2"], OWN)?;
+    assert!(!stdout.contains("own: free"), "{stdout}");
+    let (_, stdout, _) = check(&["-", "--grid", "1"], OWN)?;
+    assert!(stdout.contains("if pointers of different parameters and variables do not overlap"), "{stdout}");
+    Ok(())
+}
+
+fn no_ptx() -> Result<(), Failed> {
+    for (text, said) in [
+        ("define void @f() {\n  ret void\n}\n", "is no PTX"),
+        (".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n", "there is no kernel to check"),
+        ("", "error"),
+    ] {
+        let (status, stdout, stderr) = check(&["-"], text)?;
+        assert_eq!((status, &*stdout), (1, ""), "{text}");
+        assert!(stderr.contains(said), "{text}: {stderr}");
+    }
+    Ok(())
+}
+
+fn damaged() -> Result<(), Failed> {
+    let text = format!("{OWN}.visible .entry other()\n{{\nst.global.u32 [, 1;\nret;\n}}\n");
+    let (status, stdout, stderr) = check(&["-", "--grid", "1"], &text)?;
+    assert_eq!(status, 1, "{stderr}");
+    assert!(stdout.contains("own: free"), "{stdout}");
+    assert!(!stdout.contains("other: free"), "{stdout}");
+    assert!(stderr.contains("error"), "{stderr}");
+    Ok(())
+}
+
+fn usage() -> Result<(), Failed> {
+    for options in [&["--only", "order"][..], &["--async"], &["--explain"], &["--block", "0"]] {
+        status("free", options, 2)?;
+    }
+    let mut alone = ptx_atomics();
+    alone.args(["check", "--may-alias", &path("free")]);
+    let (status, ..) = done(alone, "")?;
+    assert_eq!(status, 2);
+    Ok(())
+}
