@@ -33,7 +33,10 @@ pub mod term;
 pub mod walk;
 pub mod witness;
 
-use ptx_isa::{Function, Head, Module, flat::Library};
+use ptx_isa::{
+    Function, Head, Module,
+    flat::{Action, Flat, Library, Limits},
+};
 
 /// The functions that kernels of a module may call.
 pub fn library(module: &Module) -> Library<'_> {
@@ -43,4 +46,10 @@ pub fn library(module: &Module) -> Library<'_> {
 /// The kernels of a module that have code.
 pub fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
     module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry)
+}
+
+/// Whether a kernel has asynchronous operations, which are not followed here: `hazards/` is about them.
+pub fn is_asynchronous(library: &Library<'_>, kernel: &Function) -> bool {
+    let flat = Flat::of(library, kernel, Limits::default());
+    flat.steps.iter().any(|step| matches!(step.action, Action::Asynchronous(..)))
 }

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use ptx_isa::Module;
-use ptx_races::check::{Options, Verdict, check as check_module};
+use ptx_races::{
+    check::{Options, Verdict, check as check_module},
+    prove::Assumption,
+};
+use strum::IntoEnumIterator;
 
 const FREE: &[Verdict] = &[Verdict::Free];
 const RACE: &[Verdict] = &[Verdict::Race];
@@ -62,6 +66,7 @@ fn barriers_order() {
     check(&exchange("bar.sync 0;"), FREE);
     check(&exchange("barrier.sync 1;"), FREE);
     check(&exchange("bar.sync 0, 64;"), FREE);
+    check(&exchange("bar.arrive 0, 64;"), NOT_FREE);
     check(&exchange(""), RACE);
     check(&exchange("bar.warp.sync -1;"), NOT_FREE);
     check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
@@ -76,6 +81,11 @@ fn guards_and_comparisons() {
     check(&one("setp.eq.u32 %p1, %r1, 3;"), FREE);
     check(&one("setp.ne.u32 %p1, %r1, 3;"), RACE);
     check(&one("setp.lt.u32 %p1, %r1, 1;"), FREE);
+    // Threads that do not execute an instruction keep what they had.
+    check(
+        "mov.u32 %r5, 0;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 mov.u32 %r5, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
+        RACE,
+    );
     // Less than 1 with a sign are all threads from 62 on, and the first.
     check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.s32 %p1, %r5, 1;"), RACE);
     check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.u32 %p1, %r5, 1;"), FREE);
@@ -91,9 +101,17 @@ fn what_wraps_around() {
     };
     check(&word("67108864"), FREE);
     check(&word("134217728"), RACE);
+    // The same of a number that is widened.
+    check(
+        "mul.lo.u32 %r5, %r1, 2147483648;\ncvt.u64.u32 %rd4, %r5;\nshr.u64 %rd4, %rd4, 29;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
+        RACE,
+    );
     // A counter that comes back to 0 after four rounds.
     let back = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nshr.u32 %r6, %r5, 30;\nadd.u32 %r6, %r6, %r7;\nadd.u32 %r6, %r6, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 0;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra L;";
     check(back, RACE);
+    // A counter that wraps around says nothing of how many rounds there are.
+    let rounds = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nsetp.lt.u32 %p1, %r7, 4;\n@%p1 bra M;\nadd.u32 %r6, %r7, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r5;\nM:\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 8;\n@%p2 bra L;";
+    check(rounds, RACE);
 }
 
 #[test]
@@ -180,4 +198,13 @@ fn launches_of_all_sizes() {
     let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
     assert_eq!(verdict_of(&rows(16), block).0, Verdict::Free);
     assert_ne!(verdict_of(&rows(15), block).0, Verdict::Free);
+}
+
+/// The page of the book says where each assumption is needed.
+#[test]
+fn the_book_has_every_assumption() {
+    let page = include_str!("../../docs/races.md");
+    for assumption in Assumption::iter() {
+        assert!(page.contains(&format!("| {assumption} |")), "docs/races.md has no '{assumption}'");
+    }
 }

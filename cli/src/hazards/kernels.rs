@@ -18,7 +18,7 @@ use crate::{
     cli::{Check, CheckArgs, CheckFormat, KernelArgs},
     input::{self, Compile, Kind, Made, Program},
     order::Order,
-    parallel,
+    parallel, races,
 };
 
 /// What a program has.
@@ -35,6 +35,8 @@ pub struct Read {
     pub order: Option<Order>,
     /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
     pub hidden: Vec<(Site, String)>,
+    /// Which kernels have data races.
+    pub races: Option<races::File>,
 }
 
 /// A module that is checked.
@@ -112,6 +114,9 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
             read.errors = errors;
         }
         read.modules = modules;
+    }
+    if args.kernels.wants(Check::Races) {
+        read.races = races::beside(args, &path, ptx.name(), &ptx, !is_source);
     }
     Ok(Read { input: Some(ptx), path, ..read })
 }

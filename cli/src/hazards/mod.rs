@@ -28,7 +28,7 @@ use self::{
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
     input::cannot,
-    output, render,
+    output, races, render,
 };
 
 pub fn run(args: &CheckArgs) -> ExitCode {
@@ -87,7 +87,8 @@ fn findings(args: &CheckArgs, read: &Read, input: &Input) -> Vec<Placed> {
     // What was inlined several times stands in one place.
     let hidden = read.hidden.iter().map(|(site, message)| placed::in_assembly(site, message, input));
     let hidden = hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()));
-    order.chain(modules).chain(hidden).collect()
+    let races = read.races.iter().flat_map(|file| races::placed::shown(args, file));
+    order.chain(modules).chain(hidden).chain(races).collect()
 }
 
 /// The findings in a text of PTX, all at its own lines, wherever it comes from.

@@ -7,6 +7,7 @@ use std::{
 
 use ptx_atomics::llvm::Diagnostic;
 use ptx_hazards::Report;
+use ptx_races::check::Verdict::Free;
 use strum::IntoEnumIterator;
 
 use crate::order::Verdict;
@@ -23,6 +24,8 @@ pub struct Summary {
     pub kernels: Vec<(String, String)>,
     /// How many atomics and fences have each verdict, if any program had PTX and IR.
     order: Option<BTreeMap<Verdict, usize>>,
+    /// How many kernels were looked at for data races, and how many of them are proved free.
+    races: (usize, usize),
     synchronizations: usize,
     unchecked: usize,
     wrong: usize,
@@ -34,7 +37,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn add(&mut self, Read { input, modules, order, .. }: &Read) {
+    pub fn add(&mut self, Read { input, modules, order, races, .. }: &Read) {
         let file = input.as_ref().map_or_else(String::new, |input| input.name().to_owned());
         for Checked { report: Report { synchronizations, unchecked, .. }, name, .. } in
             modules.iter().flat_map(|module| &module.kernels)
@@ -42,6 +45,10 @@ impl Summary {
             self.kernels.push((file.clone(), name.clone()));
             self.synchronizations += synchronizations;
             self.unchecked += unchecked;
+        }
+        for report in races.iter().flat_map(|file| &file.reports) {
+            self.races.0 += 1;
+            self.races.1 += usize::from(report.verdict == Free);
         }
         for verdict in order.iter().flat_map(|order| Verdict::iter().map(|verdict| (verdict, order.count(verdict)))) {
             *self.order.get_or_insert_default().entry(verdict.0).or_default() += verdict.1;
@@ -77,6 +84,9 @@ impl Display for Summary {
         let kernels = kernels.len();
         write!(f, "{kernels} kernel{}, {synchronizations} synchronization{}", s(kernels), s(*synchronizations))?;
         write!(f, ": {wrong} error{}, {possible} possible, {unchecked} not checked", s(*wrong))?;
+        if let (looked @ 1.., free) = self.races {
+            write!(f, "; {free} of {looked} proved free of races")?;
+        }
         known.map_or(Ok(()), |(known, left)| write!(f, "; of the baseline {known} are there and {left} are not"))
     }
 }

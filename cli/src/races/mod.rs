@@ -1,7 +1,7 @@
 //! `ptx-atomics check --races`: which kernels are proved free of data races, shown to have one, or left open.
 
 mod json;
-mod placed;
+pub mod placed;
 
 use std::{
     path::{Path, PathBuf},
@@ -10,9 +10,9 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Location},
+    llvm::{Diagnostic, Errors, Input, Location},
     memory_model::kernel::shown,
-    ptx::{Module, Places},
+    ptx::{Function, Head, Module, ModuleError, Places, flat::Library},
 };
 use ptx_races::check::{Options, Report, Verdict, check_kernel};
 
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// A file, or the part of one that is a module.
-struct File {
+pub struct File {
     path: PathBuf,
     /// The file that was given, or the part of it.
     name: String,
@@ -34,7 +34,7 @@ struct File {
     places: Places,
     /// Whether PTX was given, and not a source.
     is_ptx: bool,
-    reports: Vec<Report>,
+    pub reports: Vec<Report>,
 }
 
 pub fn run(args: &CheckArgs) -> ExitCode {
@@ -108,23 +108,38 @@ fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diagnost
             return (None, vec![error.help("`ptx-atomics lower` makes PTX of IR")]);
         }
     };
-    let (module, unread, places) = match input.text() {
-        Some(text) => {
-            let (module, unread) = Module::read_partly(text);
-            (module, unread, Places::of(text))
-        }
-        None => return (None, vec![Diagnostic::new(format!("'{name}' is no text")).help(input::KNOWN_HELP)]),
+    let Some(text) = input.text() else {
+        return (None, vec![Diagnostic::new(format!("'{name}' is no text")).help(input::KNOWN_HELP)]);
     };
-    let unread = unread.into_iter().map(|error| Diagnostic {
+    let (module, unread) = Module::read_partly(text);
+    let error = |error: ModuleError| Diagnostic {
         location: Some(Location { file: name.clone(), line: error.line, column: 0 }),
         ..Diagnostic::new(error.reason)
-    });
-    let reports = reports(args, &module);
-    let unread = unread.collect();
+    };
+    let unread = unread.into_iter().map(error).collect();
+    let reports = reports(args, &module, &|_, _| true);
+    let places = Places::of(text);
     (Some(File { path: program.path, name, ptx: Shown { input }, places, is_ptx, reports }), unread)
 }
 
-fn reports(args: &CheckArgs, module: &Module) -> Vec<Report> {
+/// What is known of kernels of a program that is checked for all else, too. Those are left out whose number of threads nobody says: an
+/// execution with another one is none of them. So are those with asynchronous operations, of which nothing would be known.
+pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: bool) -> Option<File> {
+    let text = input.text()?;
+    let (module, _) = Module::read_partly(text);
+    let is_known = |library: &Library<'_>, kernel: &Function| {
+        let has_block = args.kernels.block.is_some() || Head::read(&kernel.head).required_threads.is_some();
+        has_block && !ptx_races::is_asynchronous(library, kernel)
+    };
+    let reports = reports(args, &module, &is_known);
+    if reports.is_empty() {
+        return None;
+    }
+    let (path, name, ptx) = (path.to_owned(), name.to_owned(), Shown { input: input.clone() });
+    Some(File { path, name, ptx, places: Places::of(text), is_ptx, reports })
+}
+
+fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
     let kernels = &args.kernels;
     let limit = Duration::from_secs(kernels.time_limit).min(kernels.until.left());
     let options = Options { block: kernels.block, grid: kernels.grid, may_alias: kernels.may_alias, limit };
@@ -133,7 +148,8 @@ fn reports(args: &CheckArgs, module: &Module) -> Vec<Report> {
         None => true,
     };
     let library = ptx_races::library(module);
-    let own: Vec<_> = ptx_races::kernels(module).filter(|kernel| wanted(&kernel.name)).collect();
+    let own = ptx_races::kernels(module).filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
+    let own: Vec<_> = own.collect();
     parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
 }
 

@@ -25,6 +25,11 @@ pub fn all(args: &CheckArgs, file: &File) -> Vec<Placed> {
     file.reports.iter().flat_map(of).collect()
 }
 
+/// What executions show.
+pub fn shown(args: &CheckArgs, file: &File) -> Vec<Placed> {
+    all(args, file).into_iter().filter(|placed| placed.repeat.is_some()).collect()
+}
+
 fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> Placed {
     let level = match finding.class {
         Class::Race | Class::SameValue | Class::Divergent => Level::Error,
