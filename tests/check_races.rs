@@ -141,6 +141,8 @@ fn sarif() -> Result<(), Failed> {
     let region = |result: &Value| result["locations"][0]["physicalLocation"]["region"]["startLine"].clone();
     assert!(race.iter().any(|result| region(result) == 17), "{race:#?}");
     assert!(race.iter().all(|result| result["properties"]["execution"].is_string()), "{race:#?}");
+    // The barrier that is proved to mend it.
+    assert!(race.iter().all(|result| result["fixes"][0]["artifactChanges"].is_array()), "{race:#?}");
     // What is not followed is open.
     assert!(results("open")?.iter().any(|result| result["kind"] == "open" && region(result) == 19));
     assert!(results("free")?.is_empty());
@@ -168,10 +170,11 @@ fn launches() -> Result<(), Failed> {
         Ok(())
     };
     says(&["--grid", "1"], "free")?;
-    says(&[], "race")?;
+    says(&[], "open")?;
+    says(&["--block", "64"], "race")?;
     says(&["--grid", "2", "--block", "32"], "race")?;
     says(&["--grid", "1", "--block", "32,2"], "race")?;
-    says(&["--grid", "2", "--kernel", "own"], "race")?;
+    says(&["--grid", "2", "--kernel", "own"], "open")?;
     // The number of threads was chosen, and that is said.
     let (_, _, stderr) = check(&["-"], OWN)?;
     assert!(stderr.contains("with --block it is settled"), "{stderr}");

@@ -12,6 +12,7 @@ use strum::{Display, EnumString};
 use crate::{
     launch::Sizes,
     prove::{self, Proof, prove},
+    remedy::{Remedy, Tried, lines},
     witness::{Needs, Witness, polls, witnesses},
 };
 
@@ -75,6 +76,8 @@ pub struct Finding {
     pub message: String,
     /// The execution that shows it.
     pub witness: Option<Witness>,
+    /// A barrier that mends it, by the proof.
+    pub remedy: Option<Remedy>,
 }
 
 /// What came of a kernel.
@@ -129,8 +132,18 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
     findings.sort_by_key(|finding| (finding.class, finding.lines));
+    // Nothing but a proof says that a barrier mends it.
+    let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
+    let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
+    if !pairs.is_empty() {
+        let until = Instant::now() + options.limit / 2;
+        let tried = Tried::of(module, kernel, sizes, options.may_alias, &pairs, until);
+        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
+    }
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
+        // An execution with a number of threads that nobody says need be none of the kernel.
+        () if !has_block => Verdict::Open,
         () if has(Class::Divergent) => Verdict::Divergent,
         () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,
         () => Verdict::Open,
@@ -140,10 +153,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
 
 /// What a proof leaves open.
 fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
-    let line = |step: usize| flat.steps[step].line;
     let mut all: Vec<Finding> = Vec::new();
     for unproved in &proof.unproved {
-        let [a, b] = unproved.steps.map(line);
         let who = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
         let what = match (unproved.same_value, unproved.too_hard) {
             (true, _) => "may write the same value to the same place without an order",
@@ -151,7 +162,13 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
             _ => "may access the same place without an order",
         };
         let message = format!("{who} {what}");
-        let finding = Finding { class: Class::NotProved, lines: [a.min(b), a.max(b)], message, witness: None };
+        let finding = Finding {
+            class: Class::NotProved,
+            lines: lines(flat, unproved.steps),
+            message,
+            witness: None,
+            remedy: None,
+        };
         if !all.iter().any(|known| known.lines == finding.lines) {
             all.push(finding);
         }
@@ -163,7 +180,7 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
 }
 
 fn single((class, line, message): (Class, u32, String)) -> Finding {
-    Finding { class, lines: [line; 2], message, witness: None }
+    Finding { class, lines: [line; 2], message, witness: None, remedy: None }
 }
 
 fn of_witness(witness: Witness) -> Finding {
@@ -172,5 +189,11 @@ fn of_witness(witness: Witness) -> Finding {
         FindingKind::SameValue => Class::SameValue,
         _ => Class::Divergent,
     };
-    Finding { class, lines: witness.lines(), message: witness.found.message.clone(), witness: Some(witness) }
+    Finding {
+        class,
+        lines: witness.lines(),
+        message: witness.found.message.clone(),
+        witness: Some(witness),
+        remedy: None,
+    }
 }

@@ -27,6 +27,7 @@ pub mod graph;
 pub mod launch;
 mod lemma;
 pub mod prove;
+pub mod remedy;
 pub mod solve;
 pub mod state;
 pub mod term;

@@ -30,6 +30,14 @@ impl Witness {
     }
 }
 
+impl Witness {
+    /// Whether it is a race of two threads of a CTA.
+    pub fn is_race_of_cta(&self) -> bool {
+        let is_race = matches!(self.found.kind, FindingKind::Race | FindingKind::SameValue);
+        is_race && self.found.other.as_ref().is_some_and(|site| site.cta == self.found.site.cta)
+    }
+}
+
 /// How many seeds each launch is run with: two for each order of the threads.
 const SEEDS: u64 = 10;
 /// How many instructions of warps one run may have, and how many all of a kernel.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{File, command};
+use super::{File, command, placed};
 use crate::{cli::CheckArgs, format, run::JsonSite};
 
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ struct Finding<'a> {
     lines: [u32; 2],
     message: &'a str,
     /// What would order the accesses; nothing if that is not known.
-    help: Option<&'a str>,
+    help: Option<String>,
     /// The execution that shows it; nothing if none does.
     execution: Option<Execution<'a>>,
 }
@@ -52,7 +52,7 @@ pub fn array(args: &CheckArgs, files: &[File]) -> String {
             class: own.class.to_string(),
             lines: own.lines,
             message: &own.message,
-            help: own.witness.as_ref().and_then(|witness| witness.found.help.as_deref()),
+            help: placed::help(file, own),
             execution: own.witness.as_ref().zip(finding(file, own)).map(|(witness, command)| Execution {
                 command,
                 seed: witness.seed,

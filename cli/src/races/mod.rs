@@ -99,7 +99,8 @@ fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diagnost
         Kind::Source => {
             let how = Compile::new(args.options(), &args.target, &args.source);
             match how.made(&program.path, Made::Ptx) {
-                Ok(ptx) => ptx,
+                // Lines of the source are not those of the PTX.
+                Ok(ptx) => Input::new(format!("the PTX of {name}"), ptx.bytes()),
                 Err(errors) => return failed(errors),
             }
         }

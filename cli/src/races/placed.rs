@@ -6,7 +6,11 @@ use ptx_atomics::{
     llvm::Location,
     ptx::{SourceLine, own},
 };
-use ptx_races::check::{Class, Finding, Report, Verdict};
+use ptx_hazards::{Edit, Position};
+use ptx_races::{
+    check::{Class, Finding, Report, Verdict},
+    remedy::{BARRIER, Remedy},
+};
 
 use super::{File, command};
 use crate::{
@@ -32,7 +36,8 @@ pub fn shown(args: &CheckArgs, file: &File) -> Vec<Placed> {
 
 fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> Placed {
     let level = match finding.class {
-        Class::Race | Class::SameValue | Class::Divergent => Level::Error,
+        Class::Race | Class::SameValue | Class::Divergent if report.has_block => Level::Error,
+        Class::Race | Class::SameValue | Class::Divergent => Level::Possible,
         Class::NotProved => Level::Possible,
         Class::NotFollowed => Level::NotChecked,
     };
@@ -69,11 +74,32 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
         executed: Executed::No,
         cause: None,
         repeat: witness.map(|witness| command(args, &file.path, witness)),
-        help: found.and_then(|found| found.help.clone()),
-        edits: Vec::new(),
+        help: help(file, finding),
+        edits: edits(file, finding),
         explained: None,
         is_ptx: file.is_ptx,
     }
+}
+
+/// What would mend it, with what was tried first.
+pub fn help(file: &File, finding: &Finding) -> Option<String> {
+    let Some(Remedy { line, mends_all }) = finding.remedy else {
+        return finding.witness.as_ref()?.found.help.clone();
+    };
+    let place = match at(file, line) {
+        Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
+        _ => format!("line {line}"),
+    };
+    let what =
+        if mends_all { "the kernel is proved free of races" } else { "these two accesses are proved to have an order" };
+    Some(format!("`{BARRIER};` in front of {place}: with it, {what}"))
+}
+
+/// The same as an edit of PTX.
+fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
+    let remedy = finding.remedy.filter(|_| file.is_ptx);
+    let edit = |Remedy { line, .. }: Remedy| Edit { line, position: Position::Before, instruction: BARRIER.to_owned() };
+    remedy.map(edit).into_iter().collect()
 }
 
 /// The place of a line of PTX.

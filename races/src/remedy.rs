@@ -1,0 +1,95 @@
+//! A barrier that mends a race of two threads of a CTA: tried by the proof before it is said.
+
+use std::time::{Duration, Instant};
+
+use ptx_isa::{
+    Code, Function, Line, Module,
+    flat::{self, Flat, Library},
+};
+
+use crate::{
+    launch::Sizes,
+    prove::{self, Proof, prove},
+};
+
+/// A barrier of all threads of the CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// In front of which line of PTX it stands.
+    pub line: u32,
+    /// Whether the kernel is proved free with it, and not only these two accesses.
+    pub mends_all: bool,
+}
+
+/// The instruction of a [`Remedy`].
+pub const BARRIER: &str = "bar.sync 0";
+
+/// How many places are tried for a kernel, and how long the proof of one may take.
+const PLACES: usize = 32;
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// The places of a kernel where a barrier was tried, and what is not proved then.
+pub struct Tried {
+    places: Vec<(u32, Proof, Vec<[u32; 2]>)>,
+}
+
+impl Tried {
+    /// Tries places beside the accesses of some pairs, and where control comes from elsewhere or goes, until some time.
+    pub fn of(
+        module: &Module,
+        kernel: &Function,
+        sizes: Sizes,
+        may_alias: bool,
+        pairs: &[[u32; 2]],
+        until: Instant,
+    ) -> Self {
+        let mut tried = Self { places: Vec::new() };
+        let (Some(body), Some(barrier)) = (&kernel.body, barrier()) else { return tried };
+        let is_access = |line: &Line| pairs.iter().flatten().any(|own| *own == line.number);
+        let is_place = |at: usize| {
+            let before = at.checked_sub(1).and_then(|at| body.get(at));
+            let is_label = |line: &Line| matches!(line.code, Code::Label(_));
+            let is_jump = matches!(&body[at].code, Code::Other(other) if other.base() == "bra");
+            !is_label(&body[at])
+                && (is_access(&body[at]) || is_jump || before.is_some_and(|line| is_access(line) || is_label(line)))
+        };
+        for at in (0..body.len()).filter(|at| is_place(*at)).take(PLACES) {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            let mut changed = kernel.clone();
+            let line = Line { number: body[at].number, ..barrier.clone() };
+            changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
+            let flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
+            let limits = prove::Limits::new(until.min(now + LIMIT));
+            let proof = prove(&flat, sizes, may_alias, limits);
+            let left = proof.unproved.iter().filter(|own| !own.is_across).map(|own| lines(&flat, own.steps)).collect();
+            // What is not followed may have more accesses.
+            if proof.divergent.is_empty() && proof.open.is_empty() {
+                tried.places.push((body[at].number, proof, left));
+            }
+        }
+        tried
+    }
+
+    /// Where a barrier gives two accesses of a CTA an order: the place that leaves the least without one.
+    pub fn remedy(&self, pair: [u32; 2]) -> Option<Remedy> {
+        let mends = self.places.iter().filter(|(_, _, left)| !left.contains(&pair));
+        let (line, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
+        Some(Remedy { line: *line, mends_all: proof.holds() })
+    }
+}
+
+/// The lines of two steps, the lower one first.
+pub fn lines(flat: &Flat, steps: [usize; 2]) -> [u32; 2] {
+    let [a, b] = steps.map(|step| flat.steps[step].line);
+    [a.min(b), a.max(b)]
+}
+
+/// The barrier as a line.
+fn barrier() -> Option<Line> {
+    let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n{BARRIER};\n}}\n");
+    let module: Module = text.parse().ok()?;
+    module.functions().find_map(|function| function.body.as_ref()?.first().cloned())
+}
