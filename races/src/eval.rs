@@ -331,19 +331,23 @@ impl Eval<'_> {
                 self.terms.or(keep, part)
             }
             Selp => self.terms.choose(c?, a, b),
-            ShfLeftWrap | ShfLeftClamp | ShfRightWrap | ShfRightClamp => {
-                let by = self.terms.value(c?)?;
-                let by = if matches!(op, ShfLeftWrap | ShfRightWrap) { by & 31 } else { by.min(32) } as u32;
-                let [low, high] = [a, b].map(|of| self.terms.widen(of, 64, false));
-                let high = self.terms.scale(1 << 32, high);
-                let both = self.terms.add(high, low);
-                let from = if matches!(op, ShfLeftWrap | ShfLeftClamp) { 32 - by } else { by };
-                self.terms.extract(both, from, 32)
-            }
+            ShfLeftWrap | ShfLeftClamp | ShfRightWrap | ShfRightClamp => self.funnel(op, a, b, c?)?,
             Lop3 => self.lop3(values)?,
             Prmt => self.prmt(a, b, c?)?,
             _ => return None,
         })
+    }
+
+    /// 32 bits out of two registers side by side.
+    fn funnel(&mut self, op: AluOp, low: Term, high: Term, by: Term) -> Option<Term> {
+        use AluOp::*;
+        let by = self.terms.value(by)?;
+        let by = if matches!(op, ShfLeftWrap | ShfRightWrap) { by & 31 } else { by.min(32) } as u32;
+        let [low, high] = [low, high].map(|of| self.terms.widen(of, 64, false));
+        let high = self.terms.scale(1 << 32, high);
+        let both = self.terms.add(high, low);
+        let from = if matches!(op, ShfLeftWrap | ShfLeftClamp) { 32 - by } else { by };
+        Some(self.terms.extract(both, from, 32))
     }
 
     /// Any function of three bits, by its table, as a choice for each row that is one.

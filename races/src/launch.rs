@@ -3,7 +3,7 @@
 use ptx_isa::flat::{Action, Flat, Operand};
 
 use crate::{
-    prove::Assumption,
+    assumption::Assumption,
     term::{LeafName, Shared, Term, Terms},
 };
 

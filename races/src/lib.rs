@@ -21,6 +21,7 @@
 //! ```
 
 pub mod address;
+pub mod assumption;
 pub mod check;
 pub mod eval;
 pub mod graph;

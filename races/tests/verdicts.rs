@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ptx_isa::Module;
 use ptx_races::{
+    assumption::Assumption,
     check::{Options, Verdict, check as check_module},
-    prove::Assumption,
 };
 use strum::IntoEnumIterator;
 

@@ -18,7 +18,8 @@ use crate::{
     cli::{Check, CheckArgs, CheckFormat, KernelArgs},
     input::{self, Compile, Kind, Made, Program},
     order::Order,
-    parallel, races,
+    parallel,
+    races::file::{self, File},
 };
 
 /// What a program has.
@@ -36,7 +37,7 @@ pub struct Read {
     /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
     pub hidden: Vec<(Site, String)>,
     /// Which kernels have data races.
-    pub races: Option<races::File>,
+    pub races: Option<File>,
 }
 
 /// A module that is checked.
@@ -116,7 +117,7 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
         read.modules = modules;
     }
     if args.kernels.wants(Check::Races) {
-        read.races = races::beside(args, &path, ptx.name(), &ptx, !is_source);
+        read.races = file::beside(args, &path, ptx.name(), &ptx, !is_source);
     }
     Ok(Read { input: Some(ptx), path, ..read })
 }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::{File, command, placed};
+use super::{
+    file::{File, command},
+    placed,
+};
 use crate::{cli::CheckArgs, format, run::JsonSite};
 
 #[derive(Serialize)]

@@ -1,41 +1,21 @@
 //! `ptx-atomics check --races`: which kernels are proved free of data races, shown to have one, or left open.
 
+pub mod file;
 mod json;
 pub mod placed;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
-};
+use std::process::ExitCode;
 
-use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
-    memory_model::kernel::shown,
-    ptx::{Function, Head, Module, ModuleError, Places, flat::Library},
-};
-use ptx_races::check::{Options, Report, Verdict, check_kernel};
+use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
+use ptx_races::check::{Report, Verdict};
 
+use self::file::{File, of_program};
 use crate::{
     cli::{CheckArgs, CheckFormat},
     hazards::{Placed, junit, sarif, text},
-    input::{self, Compile, Kind, Made, Program},
-    output, parallel, render,
-    run::{Shown, quoted},
+    input::{self, Kind},
+    output, render,
 };
-
-/// A file, or the part of one that is a module.
-pub struct File {
-    path: PathBuf,
-    /// The file that was given, or the part of it.
-    name: String,
-    ptx: Shown,
-    /// The source lines, where the PTX has them.
-    places: Places,
-    /// Whether PTX was given, and not a source.
-    is_ptx: bool,
-    pub reports: Vec<Report>,
-}
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     let (mut files, mut errors): (Vec<File>, Vec<Diagnostic>) = Default::default();
@@ -88,79 +68,6 @@ pub fn run(args: &CheckArgs) -> ExitCode {
         Verdict::Open => args.kernels.strict,
     };
     if written && errors.is_empty() && !kernels().any(is_wrong) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diagnostic>) {
-    let name = program.input.name().to_owned();
-    let failed = |errors: Errors| (None, errors.into_iter().collect());
-    let is_ptx = matches!(program.kind, Kind::Ptx | Kind::Binary);
-    let input = match program.kind {
-        Kind::Ptx | Kind::Binary => program.input,
-        Kind::Source => {
-            let how = Compile::new(args.options(), &args.target, &args.source);
-            match how.made(&program.path, Made::Ptx) {
-                // Lines of the source are not those of the PTX.
-                Ok(ptx) => Input::new(format!("the PTX of {name}"), ptx.bytes()),
-                Err(errors) => return failed(errors),
-            }
-        }
-        Kind::Ir(_) | Kind::Litmus => {
-            let error = Diagnostic::new(format!("'{name}' is no PTX, and races are looked for in PTX alone"));
-            return (None, vec![error.help("`ptx-atomics lower` makes PTX of IR")]);
-        }
-    };
-    let Some(text) = input.text() else {
-        return (None, vec![Diagnostic::new(format!("'{name}' is no text")).help(input::KNOWN_HELP)]);
-    };
-    let (module, unread) = Module::read_partly(text);
-    let error = |error: ModuleError| Diagnostic {
-        location: Some(Location { file: name.clone(), line: error.line, column: 0 }),
-        ..Diagnostic::new(error.reason)
-    };
-    let unread = unread.into_iter().map(error).collect();
-    let reports = reports(args, &module, &|_, _| true);
-    let places = Places::of(text);
-    (Some(File { path: program.path, name, ptx: Shown { input }, places, is_ptx, reports }), unread)
-}
-
-/// What is known of kernels of a program that is checked for all else, too. Those are left out whose number of threads nobody says: an
-/// execution with another one is none of them. So are those with asynchronous operations, of which nothing would be known.
-pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: bool) -> Option<File> {
-    let text = input.text()?;
-    let (module, _) = Module::read_partly(text);
-    let is_known = |library: &Library<'_>, kernel: &Function| {
-        let has_block = args.kernels.block.is_some() || Head::read(&kernel.head).required_threads.is_some();
-        has_block && !ptx_races::is_asynchronous(library, kernel)
-    };
-    let reports = reports(args, &module, &is_known);
-    if reports.is_empty() {
-        return None;
-    }
-    let (path, name, ptx) = (path.to_owned(), name.to_owned(), Shown { input: input.clone() });
-    Some(File { path, name, ptx, places: Places::of(text), is_ptx, reports })
-}
-
-fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
-    let kernels = &args.kernels;
-    let limit = Duration::from_secs(kernels.time_limit).min(kernels.until.left());
-    let options = Options { block: kernels.block, grid: kernels.grid, may_alias: kernels.may_alias, limit };
-    let wanted = |name: &str| match &kernels.kernel {
-        Some(part) => name.contains(part) || shown(name).contains(part),
-        None => true,
-    };
-    let library = ptx_races::library(module);
-    let own = ptx_races::kernels(module).filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
-    let own: Vec<_> = own.collect();
-    parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
-}
-
-/// The command that repeats an execution.
-fn command(args: &CheckArgs, path: &Path, witness: &ptx_races::witness::Witness) -> String {
-    let flags: String = args.source.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect();
-    let behind = if flags.is_empty() { "" } else { " --" };
-    let (kernel, launch) = (quoted(&witness.launch.kernel), &witness.launch);
-    let path = quoted(&path.to_string_lossy());
-    format!("ptx-atomics run {path} --kernel {kernel} --seed {} {launch}{behind}{flags}", witness.seed)
 }
 
 /// A line for each kernel, and the assumptions of its proof.

@@ -12,7 +12,7 @@ use ptx_races::{
     remedy::{BARRIER, Remedy},
 };
 
-use super::{File, command};
+use super::file::{File, command};
 use crate::{
     cli::{Check, CheckArgs},
     hazards::{Executed, Level, Placed},

@@ -1,0 +1,31 @@
+//! What proofs take for granted.
+
+/// What a proof takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumIter)]
+pub enum Assumption {
+    /// Memory of different pointers is apart.
+    #[strum(serialize = "pointers of different parameters and variables do not overlap")]
+    Apart,
+    /// Accesses stay in their variable or buffer.
+    #[strum(serialize = "accesses stay within their variables and buffers")]
+    Within,
+    /// Counters of loops do not wrap around.
+    #[strum(serialize = "counters of loops do not wrap around, and loops have fewer than 2^31 rounds")]
+    Counters,
+    /// Textures are not written.
+    #[strum(serialize = "nothing writes the memory of a texture while the kernel runs")]
+    Textures,
+    /// Products of an index and a size do not wrap around.
+    #[strum(
+        serialize = "products of indices and sizes do not wrap around, and neither do the next multiples of the sizes"
+    )]
+    Products,
+    /// The grid is not so large that its threads cannot be numbered.
+    #[strum(serialize = "the grid has fewer than 2^31 threads in the direction x")]
+    Grid,
+    /// A launch has one thread and one CTA where the kernel does not ask for an index.
+    #[strum(
+        serialize = "CTAs and the grid have a size of 1 in each of the directions y and z in which the kernel reads no index"
+    )]
+    Directions,
+}
