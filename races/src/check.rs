@@ -11,7 +11,8 @@ use strum::{Display, EnumString};
 
 use crate::{
     launch::Sizes,
-    prove::{self, Proof, prove},
+    prove::{Proof, prove},
+    question::Limits,
     remedy::{Remedy, Tried, lines},
     witness::{Needs, Witness, polls, witnesses},
 };
@@ -107,7 +108,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let sizes = Sizes::of(&flat, options.block, options.grid);
     let has_block = flat.head.required_threads.or(options.block).is_some();
     let until = Instant::now() + options.limit;
-    let proof = prove(&flat, sizes, options.may_alias, prove::Limits { until, ..prove::Limits::new(until) });
+    let proof = prove(&flat, sizes, options.may_alias, Limits::new(until));
     if proof.holds() {
         let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
         let kernel = kernel.name.clone();

@@ -28,6 +28,7 @@ pub mod graph;
 pub mod launch;
 mod lemma;
 pub mod prove;
+pub mod question;
 pub mod remedy;
 pub mod solve;
 pub mod state;

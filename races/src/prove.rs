@@ -1,26 +1,23 @@
 //! The proof that no two threads of a kernel race and that all of a CTA come to the same barriers; and what of it fails.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use ptx_isa::{
-    Scope, Space,
-    flat::{Access, Action, Barrier, Flat, Operand},
+    Space,
+    flat::{Action, Barrier, Flat, Operand},
     graph::reached,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    address::{Base, Place, places},
+    address::{Base, places},
     assumption::Assumption,
     eval::Eval,
     graph::{Block, End, Order, blocks},
     launch::Sizes,
-    lemma,
-    solve::{Answer, solve},
+    question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
+    solve::Answer,
     state::{Slot, State},
     term::{Shared, Term, Terms},
     walk::{Known, Open, Target, Touch, Walk, Walked, Written},
@@ -58,28 +55,9 @@ impl Proof {
     }
 }
 
-/// How a proof is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// When it ends at the latest.
-    pub until: Instant,
-    /// How many steps a walk may have.
-    pub steps: usize,
-    /// How many decisions the solver has for a question.
-    pub decisions: u64,
-}
-
-impl Limits {
-    /// The usual ones, until some time.
-    pub fn new(until: Instant) -> Self {
-        Self { until, steps: 200_000, decisions: 20_000 }
-    }
-}
-
 /// Proves what can be proved of a kernel.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
     let mut proof = Proof::default();
-    proof.assumptions.extend(sizes.assumptions());
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     for step in &flat.steps {
         if let Action::Barrier(barrier) = &step.action
@@ -98,7 +76,8 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
     prover.run();
-    prover.proof
+    let Questions { assumptions, count: questions, .. } = prover.questions;
+    Proof { assumptions, questions, ..prover.proof }
 }
 
 /// Whether all threads of the CTA take part in a barrier.
@@ -112,9 +91,7 @@ fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
 }
 
 struct Prover<'p> {
-    eval: Eval<'p>,
-    may_alias: bool,
-    limits: Limits,
+    questions: Questions<'p>,
     blocks: &'p [Block],
     order: &'p Order,
     shared: Vec<Vec<usize>>,
@@ -123,13 +100,6 @@ struct Prover<'p> {
     steps_left: usize,
     walks: u32,
     proof: Proof,
-}
-
-/// An access of a walk, with what it is of.
-struct Own {
-    touch: Touch,
-    places: Vec<Place>,
-    access: Access,
 }
 
 /// Which threads a question is about.
@@ -173,8 +143,9 @@ impl<'p> Prover<'p> {
             .map(|block| around(block).any(|(own, _)| has_barrier(&own.body) && !shared[block].contains(&own.header)))
             .collect();
         let eval = Eval { flat, sizes, terms: Terms::default() };
+        let questions = Questions { eval, may_alias, limits, assumptions: sizes.assumptions().collect(), count: 0 };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);
-        Self { eval, may_alias, limits, blocks, order, shared, mixed, written, steps_left, walks: 0, proof }
+        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, proof }
     }
 
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
@@ -186,13 +157,13 @@ impl<'p> Prover<'p> {
     fn walk(&mut self, known: &Known<'_>, order: &Order, from: Option<usize>, start: usize, state: State) -> Walked {
         self.walks += 1;
         let walk = Walk::new(
-            &mut self.eval,
+            &mut self.questions.eval,
             known,
             order,
             from.is_some() || !std::ptr::eq(order, self.order),
             self.walks,
             &mut self.steps_left,
-            self.limits.until,
+            self.questions.limits.until,
             &mut self.proof.open,
             &mut self.written,
         );
@@ -200,23 +171,23 @@ impl<'p> Prover<'p> {
     }
 
     fn run(&mut self) {
-        let first = || State::new(self.eval.flat.registers.len());
+        let first = || State::new(self.questions.eval.flat.registers.len());
         let start = first();
         let known = self.known(FxHashSet::default(), FxHashSet::default());
         let whole = self.walk(&known, self.order, None, 0, start.clone());
         let known = self.learned(whole);
         let whole = self.walk(&known, self.order, None, 0, start.clone());
         if !self.order.loops.is_empty() {
-            self.proof.assumptions.insert(Assumption::Counters);
+            self.questions.assumptions.insert(Assumption::Counters);
         }
         if whole.reads_textures {
-            self.proof.assumptions.insert(Assumption::Textures);
+            self.questions.assumptions.insert(Assumption::Textures);
         }
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
         let all = self.own(whole.touches);
-        let all: Vec<Own> = all.into_iter().filter(|own| !is_of_cta(self.eval.flat, own)).collect();
-        if self.eval.sizes.grid != [Some(1); 3] {
+        let all: Vec<Own> = all.into_iter().filter(|own| !is_of_cta(self.questions.eval.flat, own)).collect();
+        if self.questions.eval.sizes.grid != [Some(1); 3] {
             self.pairs(&all, Shared::Grid);
         }
     }
@@ -226,11 +197,11 @@ impl<'p> Prover<'p> {
         let owns = self.own(whole.touches);
         let mut bases: BTreeMap<usize, Vec<(Base, Option<Space>, bool)>> = BTreeMap::new();
         for own in &owns {
-            let space = space_of(self.eval.flat, own);
+            let space = space_of(self.questions.eval.flat, own);
             let all = own.places.iter().map(|place| (place.base, space, own.access.writes));
             bases.entry(own.touch.step).or_default().extend(all);
         }
-        let may_alias = self.may_alias;
+        let may_alias = self.questions.may_alias;
         let meets = |a: &(Base, Option<Space>, bool), b: &(Base, Option<Space>, bool)| {
             let is_apart = matches!((a.1, b.1), (Some(x), Some(y)) if x != y);
             let is_same = a.0 == b.0 || a.0 == Base::Unknown || b.0 == Base::Unknown || may_alias;
@@ -284,13 +255,13 @@ impl<'p> Prover<'p> {
             {
                 self.walks += 1;
                 let mut walk = Walk::new(
-                    &mut self.eval,
+                    &mut self.questions.eval,
                     known,
                     &order,
                     true,
                     self.walks,
                     &mut self.steps_left,
-                    self.limits.until,
+                    self.questions.limits.until,
                     &mut self.proof.open,
                     &mut self.written,
                 );
@@ -304,10 +275,10 @@ impl<'p> Prover<'p> {
     }
 
     fn own(&mut self, touches: Vec<Touch>) -> Vec<Own> {
-        let flat = self.eval.flat;
+        let flat = self.questions.eval.flat;
         let own = |touch: Touch| {
             let Action::Access(access) = &flat.steps[touch.step].action else { return None };
-            let places = places(&mut self.eval.terms, flat, touch.address);
+            let places = places(&mut self.questions.eval.terms, flat, touch.address);
             Some(Own { touch, places, access: access.clone() })
         };
         touches.into_iter().filter_map(own).collect()
@@ -315,7 +286,7 @@ impl<'p> Prover<'p> {
 
     /// Two threads, and what holds of them.
     fn two(&mut self, common: Shared) -> Two {
-        let one = self.eval.sizes.holds(&mut self.eval.terms);
+        let one = self.questions.eval.sizes.holds(&mut self.questions.eval.terms);
         let mut two = Two { common, renamed: Default::default(), holds: Vec::new() };
         for thread in 0..2 {
             for term in &one {
@@ -325,46 +296,20 @@ impl<'p> Prover<'p> {
         }
         let directions = ["x", "y", "z"];
         let name = if common == Shared::Cta { "tid" } else { "ctaid" };
-        let mut same = self.eval.terms.truth(true);
+        let mut same = self.questions.eval.terms.truth(true);
         for direction in directions {
-            let index = self.eval.special(&format!("{name}.{direction}"));
+            let index = self.questions.eval.special(&format!("{name}.{direction}"));
             let [a, b] = [0, 1].map(|thread| self.renamed(&mut two, index, thread));
-            let equal = self.eval.terms.equal(a, b);
-            same = self.eval.terms.and(same, equal);
+            let equal = self.questions.eval.terms.equal(a, b);
+            same = self.questions.eval.terms.and(same, equal);
         }
-        let apart = self.eval.terms.not(same);
+        let apart = self.questions.eval.terms.not(same);
         two.holds.push(apart);
         two
     }
 
     fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
-        self.eval.terms.of_thread(term, thread as u8 + 1, two.common, &mut two.renamed[thread])
-    }
-
-    fn ask(&mut self, conditions: Vec<Term>) -> Answer {
-        if conditions.iter().any(|term| self.eval.terms.value(*term) == Some(0)) {
-            return Answer::Never;
-        }
-        if Instant::now() >= self.limits.until {
-            return Answer::TooHard;
-        }
-        self.proof.questions += 1;
-        let terms = &mut self.eval.terms;
-        let until = Some(self.limits.until);
-        let cases = lemma::cases(terms, &conditions);
-        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
-        let mut decisions = if cases.is_some() { self.limits.decisions / 20 } else { self.limits.decisions };
-        let exact = solve(terms, &conditions, &mut decisions, until);
-        let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
-        let never = |case: &Vec<Term>| {
-            let mut decisions = self.limits.decisions * 20;
-            solve(terms, case, &mut decisions, until) == Answer::Never
-        };
-        if cases.iter().all(never) {
-            self.proof.assumptions.insert(Assumption::Products);
-            return Answer::Never;
-        }
-        exact
+        self.questions.eval.terms.of_thread(term, thread as u8 + 1, two.common, &mut two.renamed[thread])
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.
@@ -383,19 +328,19 @@ impl<'p> Prover<'p> {
                 }
             }
             if one.0 == other.0 {
-                let mut same = self.eval.terms.truth(true);
+                let mut same = self.questions.eval.terms.truth(true);
                 for header in self.shared[block].clone() {
                     let rounds = [&one.1, &other.1].map(|state| state.get(Slot::Round(header)));
                     let [Some(a), Some(b)] = rounds else { continue };
                     let [a, b] = [(0, a), (1, b)].map(|(thread, term)| self.renamed(&mut two, term, thread));
-                    let equal = self.eval.terms.equal(a, b);
-                    same = self.eval.terms.and(same, equal);
+                    let equal = self.questions.eval.terms.equal(a, b);
+                    same = self.questions.eval.terms.and(same, equal);
                 }
-                conditions.push(self.eval.terms.not(same));
+                conditions.push(self.questions.eval.terms.not(same));
             }
-            if self.ask(conditions) != Answer::Never {
+            if self.questions.ask(conditions) != Answer::Never {
                 let End::Barrier(step, _) = self.blocks[block].end else { continue };
-                self.proof.divergent.insert(self.eval.flat.steps[step].line);
+                self.proof.divergent.insert(self.questions.eval.flat.steps[step].line);
             }
         }
     }
@@ -426,43 +371,28 @@ impl<'p> Prover<'p> {
         if writes == [false; 2] || is_strong && one.touch.bytes == other.touch.bytes {
             return None;
         }
-        let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
-        if matches!(spaces, [Some(a), Some(b)] if a != b) {
-            return None;
-        }
         let mut failed: Option<Unproved> = None;
-        for (a, b) in one.places.iter().cartesian_product(&other.places) {
-            let is_known = a.base != Base::Unknown && b.base != Base::Unknown;
-            if is_known && a.base != b.base {
-                let can_alias = [a.base, b.base].iter().all(|base| self.may_point(*base));
-                if !self.may_alias || !can_alias {
-                    self.proof.assumptions.extend([Assumption::Apart, Assumption::Within]);
-                    continue;
-                }
-            }
-            self.proof.assumptions.insert(Assumption::Within);
-            let is_whole = !is_known || a.base != b.base;
-            let addresses = if is_whole { [one.touch.address, other.touch.address] } else { [a.offset, b.offset] };
+        for meeting in self.questions.meetings(one, other) {
             let mut conditions = two.holds.clone();
-            for (thread, own, place) in [(0, one, a), (1, other, b)] {
-                for term in own.touch.holds.iter().chain(&place.holds) {
+            for (thread, own) in [(0, one), (1, other)] {
+                for term in own.touch.holds.iter().chain(&meeting.holds[thread]) {
                     conditions.push(self.renamed(two, *term, thread));
                 }
             }
-            let [x, y] = [0, 1].map(|thread| self.renamed(two, addresses[thread], thread));
-            conditions.push(self.overlap([x, y], [one.touch.bytes, other.touch.bytes]));
-            match self.ask(conditions.clone()) {
+            let [x, y] = [0, 1].map(|thread| self.renamed(two, meeting.addresses[thread], thread));
+            conditions.push(self.questions.overlap([x, y], [one.touch.bytes, other.touch.bytes]));
+            match self.questions.ask(conditions.clone()) {
                 Answer::Never => continue,
                 answer => {
                     let stored = one.touch.stored.zip(other.touch.stored).filter(|_| writes == [true; 2]);
                     let same_value = stored.is_some_and(|(x, y)| {
                         let [x, y] = [(0, x), (1, y)].map(|(thread, term)| self.renamed(two, term, thread));
-                        if self.eval.terms.bits(x) != self.eval.terms.bits(y) {
+                        if self.questions.eval.terms.bits(x) != self.questions.eval.terms.bits(y) {
                             return false;
                         }
-                        let equal = self.eval.terms.equal(x, y);
-                        conditions.push(self.eval.terms.not(equal));
-                        self.ask(conditions) == Answer::Never
+                        let equal = self.questions.eval.terms.equal(x, y);
+                        conditions.push(self.questions.eval.terms.not(equal));
+                        self.questions.ask(conditions) == Answer::Never
                     });
                     let before = failed.as_ref().is_none_or(|failed| failed.same_value);
                     failed = Some(Unproved {
@@ -476,60 +406,4 @@ impl<'p> Prover<'p> {
         }
         failed
     }
-
-    /// Whether a pointer of another parameter may have the same memory.
-    fn may_point(&self, base: Base) -> bool {
-        match base {
-            Base::Parameter(..) | Base::Unknown => true,
-            Base::Variable(symbol) => self.eval.flat.symbols[symbol].variable.space == Some(Space::Global),
-        }
-    }
-
-    /// Whether two accesses have a byte in common. Each is aligned to its size: on others the GPU stops.
-    fn overlap(&mut self, [a, b]: [Term; 2], [one, other]: [u64; 2]) -> Term {
-        let terms = &mut self.eval.terms;
-        if one == other && one.is_power_of_two() {
-            return terms.equal(a, b);
-        }
-        let near = |terms: &mut Terms, from: Term, to: Term, bytes: u64| {
-            let distance = terms.sub(to, from);
-            let bytes = terms.constant(bytes, 64);
-            terms.less(false, distance, bytes)
-        };
-        let forwards = near(terms, a, b, one);
-        let backwards = near(terms, b, a, other);
-        terms.or(forwards, backwards)
-    }
-}
-
-/// The state space of an access, as far as it is known.
-fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
-    let of = |space: Space| if space.is_shared_cta() { Space::Shared } else { space };
-    let named = own.access.space.map(of);
-    named.or_else(|| {
-        let of_base = |place: &Place| match place.base {
-            Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
-            // What is passed to a kernel points to global memory.
-            Base::Parameter(..) => Some(Space::Global),
-            Base::Unknown => None,
-        };
-        own.places.iter().map(of_base).all_equal_value().ok().flatten()
-    })
-}
-
-/// Whether only threads of one CTA have the memory of an access.
-fn is_of_cta(flat: &Flat, own: &Own) -> bool {
-    space_of(flat, own) == Some(Space::Shared)
-}
-
-/// Whether two accesses are strong for each other: so that they do not race if they have the same bytes.
-fn are_strong(one: &Access, other: &Access, common: Shared) -> bool {
-    let reaches = |access: &Access| match access.strong() {
-        Some(Scope::Cta) => common == Shared::Cta,
-        // Threads of different CTAs need not be in the same cluster.
-        Some(Scope::Cluster) => common == Shared::Cta,
-        Some(_) => true,
-        None => false,
-    };
-    reaches(one) && reaches(other)
 }

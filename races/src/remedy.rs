@@ -9,7 +9,8 @@ use ptx_isa::{
 
 use crate::{
     launch::Sizes,
-    prove::{self, Proof, prove},
+    prove::{Proof, prove},
+    question::Limits,
 };
 
 /// A barrier of all threads of the CTA.
@@ -62,7 +63,7 @@ impl Tried {
             let line = Line { number: body[at].number, ..barrier.clone() };
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
             let flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
-            let limits = prove::Limits::new(until.min(now + LIMIT));
+            let limits = Limits::new(until.min(now + LIMIT));
             let proof = prove(&flat, sizes, may_alias, limits);
             let left = proof.unproved.iter().filter(|own| !own.is_across).map(|own| lines(&flat, own.steps)).collect();
             // What is not followed may have more accesses.

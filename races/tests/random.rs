@@ -8,10 +8,7 @@ use ptx_isa::{
     Module,
     flat::{self, Flat, Library},
 };
-use ptx_races::{
-    launch::Sizes,
-    prove::{Limits, prove},
-};
+use ptx_races::{launch::Sizes, prove::prove, question::Limits};
 
 /// How many kernels there are each time.
 const KERNELS: u64 = 500;

@@ -1,0 +1,172 @@
+//! Questions about the accesses of a kernel, for the solver.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use itertools::Itertools;
+use ptx_isa::{
+    Scope, Space,
+    flat::{Access, Flat},
+};
+
+use crate::{
+    address::{Base, Place},
+    assumption::Assumption,
+    eval::Eval,
+    lemma,
+    solve::{Answer, solve},
+    term::{Shared, Term, Terms},
+    walk::Touch,
+};
+
+/// How a proof is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When it ends at the latest.
+    pub until: Instant,
+    /// How many steps a walk may have.
+    pub steps: usize,
+    /// How many decisions the solver has for a question.
+    pub decisions: u64,
+}
+
+impl Limits {
+    /// The usual ones, until some time.
+    pub fn new(until: Instant) -> Self {
+        Self { until, steps: 200_000, decisions: 20_000 }
+    }
+}
+
+/// An access of a walk, with what it is of.
+pub struct Own {
+    pub touch: Touch,
+    pub places: Vec<Place>,
+    pub access: Access,
+}
+
+/// Addresses of two accesses that may be the same.
+pub struct Meeting {
+    /// What holds where each has its address.
+    pub holds: [Vec<Term>; 2],
+    /// Both addresses, or how far both are from the same beginning.
+    pub addresses: [Term; 2],
+}
+
+/// What questions are asked with, and what the answers took for granted.
+pub struct Questions<'f> {
+    pub eval: Eval<'f>,
+    /// Whether pointers of different parameters may have the same memory.
+    pub may_alias: bool,
+    pub limits: Limits,
+    pub assumptions: BTreeSet<Assumption>,
+    /// How many the solver had.
+    pub count: usize,
+}
+
+impl Questions<'_> {
+    /// Whether all of these can hold.
+    pub fn ask(&mut self, conditions: Vec<Term>) -> Answer {
+        if conditions.iter().any(|term| self.eval.terms.value(*term) == Some(0)) {
+            return Answer::Never;
+        }
+        if Instant::now() >= self.limits.until {
+            return Answer::TooHard;
+        }
+        self.count += 1;
+        let terms = &mut self.eval.terms;
+        let until = Some(self.limits.until);
+        let cases = lemma::cases(terms, &conditions);
+        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
+        let mut decisions = if cases.is_some() { self.limits.decisions / 20 } else { self.limits.decisions };
+        let exact = solve(terms, &conditions, &mut decisions, until);
+        let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
+        let never = |case: &Vec<Term>| {
+            let mut decisions = self.limits.decisions * 20;
+            solve(terms, case, &mut decisions, until) == Answer::Never
+        };
+        if cases.iter().all(never) {
+            self.assumptions.insert(Assumption::Products);
+            return Answer::Never;
+        }
+        exact
+    }
+
+    /// Where two accesses may meet, by what their addresses begin at.
+    pub fn meetings(&mut self, one: &Own, other: &Own) -> Vec<Meeting> {
+        let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
+        if matches!(spaces, [Some(a), Some(b)] if a != b) {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for (a, b) in one.places.iter().cartesian_product(&other.places) {
+            self.assumptions.insert(Assumption::Within);
+            let is_known = a.base != Base::Unknown && b.base != Base::Unknown;
+            if is_known && a.base != b.base {
+                let can_alias = [a.base, b.base].iter().all(|base| self.may_point(*base));
+                if !self.may_alias || !can_alias {
+                    self.assumptions.insert(Assumption::Apart);
+                    continue;
+                }
+            }
+            let is_whole = !is_known || a.base != b.base;
+            let addresses = if is_whole { [one.touch.address, other.touch.address] } else { [a.offset, b.offset] };
+            all.push(Meeting { holds: [a.holds.clone(), b.holds.clone()], addresses });
+        }
+        all
+    }
+
+    /// Whether a pointer of another parameter may have the same memory.
+    fn may_point(&self, base: Base) -> bool {
+        match base {
+            Base::Parameter(..) | Base::Unknown => true,
+            Base::Variable(symbol) => self.eval.flat.symbols[symbol].variable.space == Some(Space::Global),
+        }
+    }
+
+    /// Whether two accesses have a byte in common. Each is aligned to its size: on others the GPU stops.
+    pub fn overlap(&mut self, [a, b]: [Term; 2], [one, other]: [u64; 2]) -> Term {
+        let terms = &mut self.eval.terms;
+        if one == other && one.is_power_of_two() {
+            return terms.equal(a, b);
+        }
+        let near = |terms: &mut Terms, from: Term, to: Term, bytes: u64| {
+            let distance = terms.sub(to, from);
+            let bytes = terms.constant(bytes, 64);
+            terms.less(false, distance, bytes)
+        };
+        let forwards = near(terms, a, b, one);
+        let backwards = near(terms, b, a, other);
+        terms.or(forwards, backwards)
+    }
+}
+
+/// The state space of an access, as far as it is known.
+pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
+    let of = |space: Space| if space.is_shared_cta() { Space::Shared } else { space };
+    let named = own.access.space.map(of);
+    named.or_else(|| {
+        let of_base = |place: &Place| match place.base {
+            Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
+            // What is passed to a kernel points to global memory.
+            Base::Parameter(..) => Some(Space::Global),
+            Base::Unknown => None,
+        };
+        own.places.iter().map(of_base).all_equal_value().ok().flatten()
+    })
+}
+
+/// Whether only threads of one CTA have the memory of an access.
+pub fn is_of_cta(flat: &Flat, own: &Own) -> bool {
+    space_of(flat, own) == Some(Space::Shared)
+}
+
+/// Whether two accesses are strong for each other: so that they do not race if they have the same bytes.
+pub fn are_strong(one: &Access, other: &Access, common: Shared) -> bool {
+    let reaches = |access: &Access| match access.strong() {
+        Some(Scope::Cta) => common == Shared::Cta,
+        // Threads of different CTAs need not be in the same cluster.
+        Some(Scope::Cluster) => common == Shared::Cta,
+        Some(_) => true,
+        None => false,
+    };
+    reaches(one) && reaches(other)
+}
