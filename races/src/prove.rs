@@ -20,7 +20,7 @@ use crate::{
     solve::Answer,
     state::{Slot, State},
     term::{Shared, Term, Terms},
-    walk::{Known, Open, Target, Touch, Walk, Walked, Written},
+    walk::{Arrival, Known, Open, Target, Touch, Walk, Walked, Written},
 };
 
 /// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
@@ -235,10 +235,10 @@ impl<'p> Prover<'p> {
     }
 
     /// The intervals from one barrier to the next: what two threads of a CTA do in each, and where they go.
-    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[(Target, State)]) {
+    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival]) {
         let blocks = self.blocks;
-        let starts = arrivals.iter().filter_map(|(target, state)| match target {
-            Target::Barrier(block) => Some((Some(*block), blocks[*block].next()[0], state.clone())),
+        let starts = arrivals.iter().filter_map(|arrival| match arrival.target {
+            Target::Barrier(block) => Some((Some(block), blocks[block].next()[0], arrival.state.clone())),
             Target::End => None,
         });
         for (from, start, mut state) in std::iter::once((None, 0, start)).chain(starts).collect_vec() {
@@ -313,24 +313,24 @@ impl<'p> Prover<'p> {
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.
-    fn divergence(&mut self, arrivals: &[(Target, State)]) {
-        let barriers: Vec<_> = arrivals.iter().filter(|(target, _)| matches!(target, Target::Barrier(_))).collect();
+    fn divergence(&mut self, arrivals: &[Arrival]) {
+        let barriers: Vec<_> = arrivals.iter().filter(|own| matches!(own.target, Target::Barrier(_))).collect();
         if barriers.is_empty() {
             return;
         }
         let mut two = self.two(Shared::Cta);
         for (one, other) in barriers.iter().flat_map(|one| arrivals.iter().map(move |other| (*one, other))) {
-            let Target::Barrier(block) = one.0 else { continue };
+            let Target::Barrier(block) = one.target else { continue };
             let mut conditions = two.holds.clone();
-            for (thread, state) in [(0, &one.1), (1, &other.1)] {
+            for (thread, state) in [(0, &one.state), (1, &other.state)] {
                 for term in &state.holds {
                     conditions.push(self.renamed(&mut two, *term, thread));
                 }
             }
-            if one.0 == other.0 {
+            if one.target == other.target {
                 let mut same = self.questions.eval.terms.truth(true);
                 for header in self.shared[block].clone() {
-                    let rounds = [&one.1, &other.1].map(|state| state.get(Slot::Round(header)));
+                    let rounds = [&one.state, &other.state].map(|state| state.get(Slot::Round(header)));
                     let [Some(a), Some(b)] = rounds else { continue };
                     let [a, b] = [(0, a), (1, b)].map(|(thread, term)| self.renamed(&mut two, term, thread));
                     let equal = self.questions.eval.terms.equal(a, b);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ptx_isa::{
-    Family, Runtime, Space, Type,
+    AtomOp, Family, Runtime, Space, Type,
     flat::{Access, AccessKind, Action, Barrier, NotInlined, Operand, Symbol},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,6 +32,23 @@ pub struct Touch {
     pub bytes: u64,
     /// What it writes, if that is one value.
     pub stored: Option<Term>,
+    /// What it reads, if that is one value.
+    pub loaded: Option<Term>,
+    /// Of a `cas`, the value that memory must have for it to write.
+    pub expected: Option<Term>,
+    /// The loops around it, by their headers, from the outermost; and in which round of each it happens.
+    pub around: Rounds,
+}
+
+/// Loops, by their headers, from the outermost; and a round of each.
+pub type Rounds = Vec<(usize, Term)>;
+
+/// How a thread comes to a barrier, or to its end.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    pub target: Target,
+    pub state: State,
+    pub around: Rounds,
 }
 
 /// Where a thread comes to.
@@ -52,7 +69,7 @@ pub struct Walked {
     /// The accesses of memory that other threads may have.
     pub touches: Vec<Touch>,
     /// How the thread comes to barriers and to its end.
-    pub arrivals: Vec<(Target, State)>,
+    pub arrivals: Vec<Arrival>,
     /// Whether a texture is read.
     pub reads_textures: bool,
 }
@@ -90,6 +107,8 @@ pub struct Walk<'w, 'f> {
     /// Whether what is found counts, and not only what it leads to.
     records: bool,
     rank: Vec<usize>,
+    /// The loops that it is in, with a round of each.
+    rounds: Rounds,
     /// What is written of local memory by the loops around, from the outermost.
     writing: Vec<Written>,
 }
@@ -108,6 +127,14 @@ impl Written {
         self.variables.extend(&other.variables);
         self.all |= other.all;
     }
+}
+
+/// What is known of the values of an access.
+#[derive(Clone, Copy, Default)]
+struct Values {
+    stored: Option<Term>,
+    loaded: Option<Term>,
+    expected: Option<Term>,
 }
 
 /// How a slot changes when a loop goes round.
@@ -161,6 +188,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             written,
             records: true,
             rank,
+            rounds: Vec::new(),
             writing: Vec::new(),
         }
     }
@@ -274,10 +302,14 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.records = records;
         let mut state = entry;
         self.forget(header, &mut state);
+        let depth = self.rounds.len();
         if let Some(back) = back {
-            self.changed(own, &mut state, &variants, &back, is_shared, fresh);
+            let round = self.changed(own, &mut state, &variants, &back, is_shared, fresh);
+            self.rounds.push((header, round));
         }
-        self.nodes(Some(own), header, vec![(header, state)])
+        let out = self.nodes(Some(own), header, vec![(header, state)]);
+        self.rounds.truncate(depth);
+        out
     }
 
     /// What is known of local memory that a loop writes somewhere is forgotten.
@@ -327,7 +359,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         (state, variants)
     }
 
-    /// Sets what a loop changes to what it has in any round.
+    /// Sets what a loop changes to what it has in any round, and gives the number of that round.
     fn changed(
         &mut self,
         own: usize,
@@ -336,7 +368,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         back: &State,
         is_shared: bool,
         fresh: u32,
-    ) {
+    ) -> Term {
         let header = self.order.loops[own].header;
         let shared = if is_shared { Shared::Cta } else { Shared::Thread };
         let number = if is_shared { 0 } else { self.number };
@@ -386,6 +418,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 state.holds.push(either);
             }
         }
+        round
     }
 
     /// A small change in each round does not wrap around: assumed, and bounds the rounds.
@@ -531,7 +564,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             End::Barrier(step, to) => {
                 if self.records {
-                    self.walked.arrivals.push((Target::Barrier(node), state.clone()));
+                    self.arrive(Target::Barrier(node), state.clone());
                 }
                 if self.is_region {
                     return Vec::new();
@@ -541,12 +574,17 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             End::Leave => {
                 if self.records {
-                    self.walked.arrivals.push((Target::End, state));
+                    self.arrive(Target::End, state);
                 }
                 Vec::new()
             }
             End::Trap => Vec::new(),
         }
+    }
+
+    fn arrive(&mut self, target: Target, state: State) {
+        let around = self.rounds.clone();
+        self.walked.arrivals.push(Arrival { target, state, around });
     }
 
     /// Does one instruction.
@@ -688,23 +726,55 @@ impl<'w, 'f> Walk<'w, 'f> {
             return self.anything(count);
         }
         let base = Base::of(&self.eval.terms, self.eval.flat, address);
-        let stored = match (&access.data[..], access.kind) {
-            ([one], AccessKind::St) if access.elements == 1 => Some(self.eval.value(state, one, bits)),
-            _ => None,
+        let value = |this: &mut Self, at: usize| {
+            let data = access.data.get(at).filter(|_| access.elements == 1)?;
+            Some(this.eval.value(state, data, bits))
         };
-        self.touch(at, state, guard, address, access.bytes(), stored);
-        if access.writes && base == Base::Unknown && access.kind == AccessKind::St && access.space.is_none() {
-            state.forget(None);
-            self.write_all();
-        }
         if access.kind != AccessKind::Ld {
-            return self.anything(count);
+            let loaded = self.eval.any(bits);
+            let (stored, expected) = match (access.kind, access.op) {
+                (AccessKind::St, _) | (_, Some(AtomOp::Exch)) => (value(self, 0), None),
+                (_, Some(AtomOp::Cas)) => (value(self, 1), value(self, 0)),
+                (_, Some(AtomOp::Add)) if !ty.is_float() => {
+                    (value(self, 0).map(|by| self.eval.terms.add(loaded, by)), None)
+                }
+                _ => (None, None),
+            };
+            let loaded = Some(loaded).filter(|_| access.reads && access.elements == 1);
+            self.touch(at, state, guard, address, access.bytes(), Values { stored, loaded, expected });
+            if access.writes && base == Base::Unknown && access.kind == AccessKind::St && access.space.is_none() {
+                state.forget(None);
+                self.write_all();
+            }
+            return match loaded {
+                Some(loaded) if count == 1 => vec![(loaded, ty.is_signed())],
+                _ => self.anything(count),
+            };
         }
+        let values = self.loaded(node, at, state, access, ty, address, base);
+        let loaded = values.first().map(|(value, _)| *value).filter(|_| access.elements == 1);
+        self.touch(at, state, guard, address, access.bytes(), Values { loaded, ..Values::default() });
+        values
+    }
+
+    /// What a load reads.
+    #[expect(clippy::too_many_arguments, reason = "each is something of the load")]
+    fn loaded(
+        &mut self,
+        node: usize,
+        at: usize,
+        state: &State,
+        access: &Access,
+        ty: Type,
+        address: Term,
+        base: Base,
+    ) -> Vec<(Term, bool)> {
+        let (count, bits) = (self.eval.flat.steps[at].writes.len(), ty.bits());
         let is_constant = self.known.constant.contains(&base);
         if !is_constant && (!self.known.stable.contains(&at) || self.known.mixed[node])
             || access.sem != ptx_isa::Sem::Weak
         {
-            return self.anything(count);
+            return (0..count).map(|_| (self.eval.any(bits), ty.is_signed())).collect();
         }
         let mut operands = Vec::new();
         let name = if is_constant {
@@ -741,7 +811,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.write_all();
             }
         } else if access.bytes().is_some() && access.kind != AccessKind::Matrix {
-            self.touch(at, state, guard, address, access.bytes(), None);
+            self.touch(at, state, guard, address, access.bytes(), Values::default());
         } else {
             self.not_followed(at, "accesses of matrices are not followed");
         }
@@ -756,12 +826,13 @@ impl<'w, 'f> Walk<'w, 'f> {
         guard: Option<Term>,
         address: Term,
         bytes: Option<u64>,
-        stored: Option<Term>,
+        values: Values,
     ) {
         let Some(bytes) = bytes else { return self.not_followed(step, "the size of the access is not known") };
         if self.records {
             let holds = state.holds.iter().copied().chain(guard).collect();
-            self.walked.touches.push(Touch { step, holds, address, bytes, stored });
+            let (Values { stored, loaded, expected }, around) = (values, self.rounds.clone());
+            self.walked.touches.push(Touch { step, holds, address, bytes, stored, loaded, expected, around });
         }
     }
 
