@@ -20,6 +20,14 @@ pub enum Assumption {
         serialize = "products of indices and sizes do not wrap around, and neither do the next multiples of the sizes"
     )]
     Products,
+    /// What is polled is zero at the beginning.
+    #[strum(
+        serialize = "what acquires read is zero when the kernel begins, and nothing but the kernel writes it while it runs"
+    )]
+    Zeros,
+    /// Counters of atomics do not wrap around.
+    #[strum(serialize = "counters to which atomics add do not wrap around")]
+    Tickets,
     /// The grid is not so large that its threads cannot be numbered.
     #[strum(serialize = "the grid has fewer than 2^31 threads in the direction x")]
     Grid,

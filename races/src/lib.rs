@@ -27,12 +27,16 @@ pub mod eval;
 pub mod graph;
 pub mod launch;
 mod lemma;
+mod lock;
+mod paths;
 pub mod prove;
+mod publish;
 pub mod question;
 pub mod remedy;
 pub mod solve;
 pub mod state;
 pub mod term;
+mod threads;
 pub mod walk;
 pub mod witness;
 

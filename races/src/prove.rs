@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use ptx_isa::{
-    Space,
+    Sem, Space,
     flat::{Action, Barrier, Flat, Operand},
     graph::reached,
 };
@@ -16,10 +16,13 @@ use crate::{
     eval::Eval,
     graph::{Block, End, Order, blocks},
     launch::Sizes,
+    paths::Paths,
+    publish::Published,
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
     solve::Answer,
     state::{Slot, State},
     term::{Shared, Term, Terms},
+    threads::Threads,
     walk::{Arrival, Known, Open, Target, Touch, Walk, Walked, Written},
 };
 
@@ -55,8 +58,32 @@ impl Proof {
     }
 }
 
-/// Proves what can be proved of a kernel.
+/// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
+    let proof = by(flat, sizes, may_alias, limits, Means::Barriers);
+    let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();
+    let is_acquire = |action: &Action| match action {
+        Action::Access(access) => matches!(access.sem, Sem::Acquire | Sem::AcqRel),
+        Action::Fence(_) => true,
+        _ => false,
+    };
+    if is_open || !flat.steps.iter().any(|step| is_acquire(&step.action)) {
+        return proof;
+    }
+    let whole = by(flat, sizes, may_alias, limits, Means::Values);
+    if whole.holds() { whole } else { proof }
+}
+
+/// By what accesses are in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Means {
+    /// By barriers alone, so that no other CTA can write what a plain load reads without a race.
+    Barriers,
+    /// By the values of acquires and by locks, too.
+    Values,
+}
+
+fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     for step in &flat.steps {
@@ -75,6 +102,7 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
         return proof;
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
+    prover.means = means;
     prover.run();
     let Questions { assumptions, count: questions, .. } = prover.questions;
     Proof { assumptions, questions, ..prover.proof }
@@ -99,6 +127,7 @@ struct Prover<'p> {
     written: FxHashMap<usize, Written>,
     steps_left: usize,
     walks: u32,
+    means: Means,
     proof: Proof,
 }
 
@@ -145,7 +174,7 @@ impl<'p> Prover<'p> {
         let eval = Eval { flat, sizes, terms: Terms::default() };
         let questions = Questions { eval, may_alias, limits, assumptions: sizes.assumptions().collect(), count: 0 };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);
-        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, proof }
+        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, means: Means::Barriers, proof }
     }
 
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
@@ -186,9 +215,31 @@ impl<'p> Prover<'p> {
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
         let all = self.own(whole.touches);
-        let all: Vec<Own> = all.into_iter().filter(|own| !is_of_cta(self.questions.eval.flat, own)).collect();
+        let (of_cta, all): (Vec<Own>, Vec<Own>) =
+            all.into_iter().partition(|own| is_of_cta(self.questions.eval.flat, own));
         if self.questions.eval.sizes.grid != [Some(1); 3] {
             self.pairs(&all, Shared::Grid);
+        }
+        if self.means == Means::Values {
+            let all: Vec<Own> = all.into_iter().chain(of_cta).collect();
+            self.values(&all, &arrivals);
+        }
+    }
+
+    /// Takes away the pairs that the values of acquires, or locks, order.
+    fn values(&mut self, all: &[Own], arrivals: &[Arrival]) {
+        let paths = Paths { blocks: self.blocks };
+        let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
+        let mut published = Published::new(&mut threads);
+        let is_ordered = |published: &mut Published<'_, '_, '_>, unproved: &Unproved| {
+            let of = |step: usize| (0..all.len()).filter(move |at| all[*at].touch.step == step);
+            let pairs = of(unproved.steps[0]).cartesian_product(of(unproved.steps[1]));
+            let mut pairs = pairs.map(|(one, other)| [one, other]).peekable();
+            pairs.peek().is_some() && pairs.all(|pair| published.is_ordered(pair, unproved.is_across))
+        };
+        // One that is left is enough for the kernel to be open.
+        if self.proof.unproved.iter().all(|unproved| is_ordered(&mut published, unproved)) {
+            self.proof.unproved.clear();
         }
     }
 
@@ -212,7 +263,7 @@ impl<'p> Prover<'p> {
         let reads = || bases.values().flatten().filter(|one| !one.2 && one.0 != Base::Unknown);
         let constant = reads().filter(|one| !writes.iter().any(|(_, write)| meets(one, write))).map(|one| one.0);
         let constant: FxHashSet<Base> = constant.collect();
-        // For each interval, the steps in it.
+        // For each interval, the steps in it. Where not only barriers order, another CTA may write in front of any of them.
         let mut unstable: FxHashSet<usize> = FxHashSet::default();
         let blocks = self.blocks;
         let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
@@ -222,7 +273,9 @@ impl<'p> Prover<'p> {
             let in_it = reached(blocks.len(), [start], next, |_| false);
             let steps: FxHashSet<usize> =
                 (0..blocks.len()).filter(|block| in_it[*block]).flat_map(|block| blocks[block].steps.clone()).collect();
-            let own: Vec<_> = writes.iter().filter(|(step, _)| steps.contains(step)).collect();
+            let is_global = |write: &(Base, Option<Space>, bool)| write.1 != Some(Space::Shared);
+            let is_near = |step: &usize, write| steps.contains(step) || self.means == Means::Values && is_global(write);
+            let own: Vec<_> = writes.iter().filter(|(step, write)| is_near(step, write)).collect();
             for (step, all) in &bases {
                 if steps.contains(step) && all.iter().any(|one| own.iter().any(|(_, write)| meets(one, write))) {
                     unstable.insert(*step);

@@ -1,0 +1,160 @@
+//! Order by locks: what two threads do between taking and giving back the same lock.
+//!
+//! A lock is a place of memory to which a kernel writes in two ways: an atomic takes it where it has one value, and leaves another one
+//! there; a store of the first value gives it back, by a thread that has taken it and not given it back since. Then each taking reads what
+//! the thread before gave back, since nothing else writes that value: between two takings somebody gave it back, and nobody does so twice.
+
+use ptx_isa::{AtomOp, Scope};
+
+use crate::{
+    solve::Answer,
+    term::Term,
+    threads::{Copy, PAIR, Threads},
+};
+
+/// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are done under the same lock.
+pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize; 2]) -> bool {
+    // The one who had the lock before may be in any CTA.
+    let scope = std::mem::replace(&mut threads.scope, Scope::Gpu);
+    let takes: Vec<usize> = (0..threads.all.len()).filter(|at| free(threads, *at, PAIR[0]).is_some()).collect();
+    let is_locked = takes.iter().any(|one| {
+        takes.iter().any(|other| {
+            threads.keep(PAIR.len());
+            let pair = [*one, *other];
+            (0..2).all(|at| is_under(threads, holds, pair[at], (accesses[at], PAIR[at])))
+                && is_same(threads, holds, pair)
+                && (0..threads.all.len()).all(|store| {
+                    let is_write = threads.all[store].access.writes;
+                    !is_write || keeps(threads, pair[0], store, &accesses, &takes)
+                })
+        })
+    });
+    threads.scope = scope;
+    is_locked
+}
+
+/// Of an atomic that may take a lock: that it has done so in a thread.
+fn free(threads: &mut Threads<'_, '_>, at: usize, copy: Copy) -> Option<Term> {
+    let touch = &threads.all[at].touch;
+    let (loaded, stored) = (touch.loaded?, touch.stored?);
+    let free = match threads.all[at].access.op? {
+        AtomOp::Cas => touch.expected?,
+        // The value that is not the one of the lock that is taken: where that is 1, it is 0.
+        AtomOp::Exch => threads.questions.eval.terms.constant(0, threads.questions.eval.terms.bits(loaded)),
+        _ => return None,
+    };
+    let terms = &threads.questions.eval.terms;
+    let (free_value, taken) = (terms.value(free)?, terms.value(stored)?);
+    if free_value == taken || !threads.is_strong(at) {
+        return None;
+    }
+    let [free, loaded] = [free, loaded].map(|term| threads.of(term, copy));
+    Some(threads.questions.eval.terms.equal(free, loaded))
+}
+
+/// The value of a lock that nobody has.
+fn free_value(threads: &Threads<'_, '_>, at: usize) -> Option<u64> {
+    match threads.all[at].access.op? {
+        AtomOp::Cas => threads.questions.eval.terms.value(threads.all[at].touch.expected?),
+        _ => Some(0),
+    }
+}
+
+/// Whether an access is between a taking and what gives the lock back.
+fn is_under(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, (access, copy): (usize, Copy)) -> bool {
+    let [from, to] = [take, access].map(|at| threads.all[at].touch.step);
+    if take == access || !threads.precedes(take, access) || !threads.acquires(take, to) {
+        return false;
+    }
+    // Nothing gives it back in front of the access.
+    let gives: Vec<usize> = (0..threads.all.len())
+        .filter(|at| threads.all[*at].access.writes && is_give(threads, take, *at))
+        .map(|at| threads.all[at].touch.step)
+        .collect();
+    if gives.into_iter().any(|give| threads.paths.reaches(give, to, &[], &|step| step == from)) {
+        return false;
+    }
+    has_taken(threads, holds, take, copy)
+}
+
+/// Whether a thread of which some conditions hold has taken a lock.
+fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: Copy) -> bool {
+    let Some(free) = free(threads, take, copy) else { return false };
+    let done = threads.does(take, copy);
+    let terms = &mut threads.questions.eval.terms;
+    let taken = terms.and(free, done);
+    let not = terms.not(taken);
+    let conditions = holds.iter().copied().chain([not]).collect();
+    threads.questions.ask(conditions) == Answer::Never
+}
+
+/// Whether both threads have taken one and the same lock.
+fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [usize; 2]) -> bool {
+    let values = takes.map(|take| free_value(threads, take));
+    let same = threads.meet((takes[0], PAIR[0]), (takes[1], PAIR[1]));
+    let apart = threads.questions.eval.terms.not(same);
+    let conditions = holds.iter().copied().chain([apart]).collect();
+    let bytes = takes.map(|take| threads.all[take].touch.bytes);
+    values[0] == values[1] && bytes[0] == bytes[1] && threads.questions.ask(conditions) == Answer::Never
+}
+
+/// Whether an access writes the value of a lock that nobody has, and no atomic that takes one.
+fn is_give(threads: &Threads<'_, '_>, take: usize, at: usize) -> bool {
+    let touch = &threads.all[at].touch;
+    let stored = touch.stored.and_then(|stored| threads.questions.eval.terms.value(stored));
+    touch.expected.is_none() && stored.is_some() && stored == free_value(threads, take)
+}
+
+/// Whether a store leaves a lock what it is: it takes one, or gives one back, or is somewhere else.
+fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses: &[usize], takes: &[usize]) -> bool {
+    let bytes = [take, store].map(|at| threads.all[at].touch.bytes);
+    let value = free_value(threads, take);
+    if takes.contains(&store) && bytes[0] == bytes[1] && free_value(threads, store) == value {
+        return true;
+    }
+    let gives = bytes[0] == bytes[1] && is_give(threads, take, store);
+    if gives && takes.iter().any(|own| free_value(threads, *own) == value && gives_back(threads, *own, store, accesses))
+    {
+        return true;
+    }
+    let (own, other) = (&threads.all[take], &threads.all[store]);
+    threads.questions.meetings(own, other).into_iter().all(|meeting| {
+        let copies = [threads.add(), threads.add()];
+        let mut holds = Vec::new();
+        for (index, access) in [take, store].into_iter().enumerate() {
+            holds.extend(threads.holds(access, copies[index]));
+            holds.extend(threads.all_of(&meeting.holds[index], copies[index]));
+        }
+        let addresses = [0, 1].map(|index| threads.of(meeting.addresses[index], copies[index]));
+        holds.push(threads.questions.overlap(addresses, bytes));
+        threads.questions.ask(holds) == Answer::Never
+    })
+}
+
+/// Whether a store gives back a lock that its thread has taken, once for each taking, and releases what was done under it.
+fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses: &[usize]) -> bool {
+    let [from, to] = [take, store].map(|at| threads.all[at].touch.step);
+    if !threads.precedes(take, store)
+        || !threads.acquires(take, to)
+        || !threads.releases(from, store)
+        || !accesses.iter().all(|access| threads.releases(threads.all[*access].touch.step, store))
+    {
+        return false;
+    }
+    let gives: Vec<usize> = (0..threads.all.len())
+        .filter(|at| threads.all[*at].access.writes && is_give(threads, take, *at))
+        .map(|at| threads.all[at].touch.step)
+        .collect();
+    if gives.into_iter().any(|give| threads.paths.reaches(give, to, &[], &|step| step == from)) {
+        return false;
+    }
+    let copy = threads.add();
+    let holds = threads.holds(store, copy);
+    if !has_taken(threads, &holds, take, copy) {
+        return false;
+    }
+    let same = threads.meet((take, copy), (store, copy));
+    let apart = threads.questions.eval.terms.not(same);
+    let conditions = holds.into_iter().chain([apart]).collect();
+    threads.questions.ask(conditions) == Answer::Never
+}

@@ -1,0 +1,283 @@
+//! Several threads of one question, and what is in order among their accesses by the program and by barriers.
+
+use ptx_isa::{
+    FenceSem, Scope, Sem,
+    flat::{Action, Flat},
+};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    paths::Paths,
+    question::{Own, Questions, is_of_cta},
+    term::{Shared, Term},
+    walk::{Arrival, Target},
+};
+
+/// One of the threads: a copy of all terms.
+pub type Copy = usize;
+
+/// The two threads that may race.
+pub const PAIR: [Copy; 2] = [0, 1];
+
+/// The accesses of a kernel, and copies of threads that do them.
+pub struct Threads<'q, 'f> {
+    pub questions: &'q mut Questions<'f>,
+    pub paths: Paths<'q>,
+    /// For each block, the headers of the loops that all threads of a CTA go round together.
+    pub shared: &'q [Vec<usize>],
+    /// All accesses of a thread.
+    pub all: &'q [Own],
+    /// How a thread comes to barriers.
+    pub arrivals: &'q [Arrival],
+    /// The narrowest scope that reaches all threads of a question.
+    pub scope: Scope,
+    /// What became of the terms of each copy.
+    renamed: Vec<FxHashMap<Term, Term>>,
+}
+
+/// What a fence is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Does {
+    Acquire,
+    Release,
+}
+
+impl<'q, 'f> Threads<'q, 'f> {
+    pub fn new(
+        questions: &'q mut Questions<'f>,
+        paths: Paths<'q>,
+        shared: &'q [Vec<usize>],
+        all: &'q [Own],
+        arrivals: &'q [Arrival],
+    ) -> Self {
+        Self { questions, paths, shared, all, arrivals, scope: Scope::Gpu, renamed: Vec::new() }
+    }
+
+    pub fn flat(&self) -> &'f Flat {
+        self.questions.eval.flat
+    }
+
+    /// Forgets all threads but so many.
+    pub fn keep(&mut self, copies: usize) {
+        self.renamed.truncate(copies);
+    }
+
+    /// One more thread.
+    pub fn add(&mut self) -> Copy {
+        self.renamed.push(FxHashMap::default());
+        self.renamed.len() - 1
+    }
+
+    /// A term of a thread.
+    pub fn of(&mut self, term: Term, copy: Copy) -> Term {
+        self.questions.eval.terms.of_thread(term, copy as u8 + 1, Shared::Grid, &mut self.renamed[copy])
+    }
+
+    /// Several terms of a thread.
+    pub fn all_of(&mut self, terms: &[Term], copy: Copy) -> Vec<Term> {
+        terms.iter().map(|term| self.of(*term, copy)).collect()
+    }
+
+    /// What holds of every thread.
+    pub fn sizes(&mut self, copy: Copy) -> Vec<Term> {
+        let all = self.questions.eval.sizes.holds(&mut self.questions.eval.terms);
+        self.all_of(&all, copy)
+    }
+
+    /// What holds of a thread that does an access.
+    pub fn holds(&mut self, at: usize, copy: Copy) -> Vec<Term> {
+        let mut all = self.sizes(copy);
+        all.extend(self.all_of(&self.all[at].touch.holds, copy));
+        all
+    }
+
+    /// That a thread does an access.
+    pub fn does(&mut self, at: usize, copy: Copy) -> Term {
+        let all = self.all_of(&self.all[at].touch.holds, copy);
+        self.questions.eval.terms.all(all)
+    }
+
+    /// What an access has read in a thread.
+    pub fn loaded(&mut self, at: usize, copy: Copy) -> Option<Term> {
+        let loaded = self.all[at].touch.loaded?;
+        Some(self.of(loaded, copy))
+    }
+
+    /// That an index, such as `ctaid`, is the same of two threads.
+    pub fn same(&mut self, name: &str, one: Copy, other: Copy) -> Term {
+        let mut all = self.questions.eval.terms.truth(true);
+        for direction in ["x", "y", "z"] {
+            let index = self.questions.eval.special(&format!("{name}.{direction}"));
+            let [a, b] = [one, other].map(|copy| self.of(index, copy));
+            let equal = self.questions.eval.terms.equal(a, b);
+            all = self.questions.eval.terms.and(all, equal);
+        }
+        all
+    }
+
+    /// That two copies are the same thread.
+    pub fn same_thread(&mut self, one: Copy, other: Copy) -> Term {
+        let (cta, thread) = (self.same("ctaid", one, other), self.same("tid", one, other));
+        self.questions.eval.terms.and(cta, thread)
+    }
+
+    /// That two copies do an access as the same thread, in the same rounds of all loops.
+    pub fn same_instance(&mut self, at: usize, one: Copy, other: Copy) -> Term {
+        let mut same = self.same_thread(one, other);
+        for (_, round) in &self.all[at].touch.around {
+            let [a, b] = [one, other].map(|copy| self.of(*round, copy));
+            let equal = self.questions.eval.terms.equal(a, b);
+            same = self.questions.eval.terms.and(same, equal);
+        }
+        same
+    }
+
+    /// That an address of each of two threads is one and the same.
+    pub fn meet(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
+        let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.address, copy));
+        self.questions.eval.terms.equal(a, b)
+    }
+
+    /// The headers of the loops that two accesses are in.
+    fn common(&self, one: usize, other: usize) -> Vec<usize> {
+        let [a, b] = [one, other].map(|at| self.all[at].touch.around.iter().map(|(header, _)| *header));
+        a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    }
+
+    fn step(&self, at: usize) -> usize {
+        self.all[at].touch.step
+    }
+
+    /// Whether an access stands in front of another one in the same rounds of their loops: a path leads there, and none back.
+    pub fn precedes(&self, one: usize, other: usize) -> bool {
+        let cut = self.common(one, other);
+        let leads = |from: usize, to: usize| self.paths.reaches(self.step(from), self.step(to), &cut, &|_| false);
+        self.step(one) != self.step(other) && leads(one, other) && !leads(other, one)
+    }
+
+    /// Whether a step is a fence that does what is asked for.
+    fn is_fence(&self, step: usize, does: Does) -> bool {
+        let Action::Fence(fence) = &self.flat().steps[step].action else { return false };
+        let is_such = match fence.sem {
+            None | Some(FenceSem::Sc | FenceSem::AcqRel) => true,
+            Some(FenceSem::Acquire) => does == Does::Acquire,
+            Some(FenceSem::Release) => does == Does::Release,
+        };
+        is_such && self.flat().steps[step].guard.is_none() && fence.scope != Scope::Cluster && fence.scope >= self.scope
+    }
+
+    /// Whether an access is strong and its scope reaches all threads.
+    pub fn is_strong(&self, at: usize) -> bool {
+        let own = &self.all[at];
+        let reaches = |scope: Scope| is_of_cta(self.flat(), own) || scope != Scope::Cluster && scope >= self.scope;
+        own.access.strong().is_some_and(reaches)
+    }
+
+    /// Whether what stands at a step behind a load is behind an acquire.
+    pub fn acquires(&self, load: usize, step: usize) -> bool {
+        let is_fence = |step: usize| self.is_fence(step, Does::Acquire);
+        let has = matches!(self.all[load].access.sem, Sem::Acquire | Sem::AcqRel);
+        self.is_strong(load) && (has || !self.paths.reaches(self.step(load), step, &[], &is_fence))
+    }
+
+    /// Whether a barrier behind a load is behind an acquire.
+    pub fn acquires_for_all(&self, load: usize) -> bool {
+        let is_fence = |step: usize| self.is_fence(step, Does::Acquire);
+        let has = matches!(self.all[load].access.sem, Sem::Acquire | Sem::AcqRel);
+        self.is_strong(load) && (has || !self.paths.reaches_barrier(self.step(load), &is_fence))
+    }
+
+    /// Whether what stands at a step in front of a store is released by it.
+    pub fn releases(&self, step: usize, store: usize) -> bool {
+        let is_fence = |step: usize| self.is_fence(step, Does::Release);
+        let has = matches!(self.all[store].access.sem, Sem::Release | Sem::AcqRel);
+        self.is_strong(store) && (has || !self.paths.reaches(step, self.step(store), &[], &is_fence))
+    }
+
+    /// Whether what barriers in front of a store order is released by it.
+    fn releases_of_all(&self, store: usize) -> bool {
+        self.paths.barriers().all(|(_, barrier)| self.releases(barrier, store))
+    }
+
+    /// That a thread has done an access, and behind it a store that releases it: the thread itself, or another one of its CTA behind a
+    /// barrier.
+    pub fn released(&mut self, (one, copy): (usize, Copy), (store, other): (usize, Copy)) -> Term {
+        let mut all = self.questions.eval.terms.truth(false);
+        if self.releases(self.step(one), store) {
+            let thread = self.same_thread(copy, other);
+            let cut = self.common(one, store);
+            let is_apart = self.step(one) != self.step(store);
+            let is_last = is_apart && !self.paths.reaches(self.step(store), self.step(one), &cut, &|_| false);
+            let after = self.after((one, copy), (store, other), 0, is_last);
+            let both = self.questions.eval.terms.and(thread, after);
+            all = self.questions.eval.terms.or(all, both);
+        }
+        if self.releases(self.step(one), store) && self.releases_of_all(store) {
+            let cta = self.same("ctaid", copy, other);
+            let after = self.behind_barrier((one, copy), (store, other));
+            let both = self.questions.eval.terms.and(cta, after);
+            all = self.questions.eval.terms.or(all, both);
+        }
+        all
+    }
+
+    /// That an access of a thread of a CTA is behind a barrier behind that of another one.
+    pub fn behind_barrier(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
+        let cut = self.common(one.0, other.0);
+        let steps = [one.0, other.0].map(|at| self.step(at));
+        let is_together = steps.iter().all(|step| {
+            let shared = self.paths.block_of(*step).map(|block| &self.shared[block]);
+            shared.is_some_and(|shared| cut.iter().all(|header| shared.contains(header)))
+        });
+        if !is_together {
+            return self.questions.eval.terms.truth(false);
+        }
+        let [from, to] = steps;
+        let is_last = !self.paths.share_an_interval(from, to, &cut) && !self.paths.reaches(to, from, &cut, &|_| false);
+        // Between a round and the next one there may be no barrier, but there is one in each round.
+        self.after(one, other, 1, is_last)
+    }
+
+    /// That an access is more than `rounds` rounds of the loops around both behind another one, or in the same one where that is enough.
+    fn after(&mut self, one: (usize, Copy), other: (usize, Copy), rounds: u64, is_last: bool) -> Term {
+        let common = self.common(one.0, other.0).len();
+        let mut after = self.questions.eval.terms.truth(is_last);
+        for depth in (0..common).rev() {
+            let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.around[depth].1, copy));
+            let terms = &mut self.questions.eval.terms;
+            let rounds = terms.constant(rounds, 64);
+            let a_little_later = terms.add(a, rounds);
+            let (later, equal) = (terms.less(false, a_little_later, b), terms.equal(a, b));
+            let same = terms.and(equal, after);
+            after = terms.or(later, same);
+        }
+        after
+    }
+
+    /// What is known of the first thread of the CTA of another thread, once that one is behind a barrier that both pass: of an access in
+    /// front of the barrier by that thread.
+    pub fn first_of_cta(&mut self, load: usize, (behind, copy): (usize, Copy)) -> Option<(Copy, Vec<Term>)> {
+        let (from, to) = (self.step(load), self.step(behind));
+        let is_between = |block: usize| {
+            let barrier = self.paths.barriers().find(|(own, _)| *own == block).map(|(_, step)| step);
+            self.paths.is_always_passed(block, to)
+                && barrier.is_some_and(|barrier| self.paths.reaches(from, barrier, &[], &|_| false))
+                && barrier.is_some_and(|barrier| !self.paths.reaches(barrier, from, &[], &|_| false))
+        };
+        let arrival = self.arrivals.iter().find(|arrival| match arrival.target {
+            Target::Barrier(block) => arrival.around.is_empty() && is_between(block),
+            Target::End => false,
+        })?;
+        let new = self.add();
+        let mut holds = vec![self.same("ctaid", copy, new)];
+        for direction in ["tid.x", "tid.y", "tid.z"] {
+            let index = self.questions.eval.special(direction);
+            let index = self.of(index, new);
+            let zero = self.questions.eval.terms.constant(0, 32);
+            holds.push(self.questions.eval.terms.equal(index, zero));
+        }
+        holds.extend(self.sizes(new));
+        holds.extend(self.all_of(&arrival.state.holds, new));
+        Some((new, holds))
+    }
+}
