@@ -11,6 +11,7 @@ use ptx_isa::{AtomOp, Scope};
 use crate::{
     assumption::Assumption,
     lock::is_locked,
+    question::is_of_cta,
     solve::Answer,
     term::Term,
     threads::{Copy, PAIR, Threads},
@@ -131,25 +132,25 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
                 continue;
             }
             let step = self.threads.all[second].touch.step;
-            let (seen, known) = if self.threads.precedes(load, second) && self.threads.acquires(load, step) {
-                (copy, Vec::new())
-            } else if self.is_handed_on(load, second)
-                && let Some(first_of_cta) = self.threads.first_of_cta(load, (second, copy))
-            {
-                first_of_cta
-            } else {
-                continue;
-            };
-            let value = self.threads.of(loaded, seen);
-            let done = self.threads.does(load, seen);
-            let terms = &mut self.threads.questions.eval.terms;
-            let zero = terms.constant(0, terms.bits(value));
-            let mut row: Vec<Doubt> = [terms.not(done), terms.equal(value, zero)]
-                .map(|holds| Doubt { holds: vec![holds], copy: None })
-                .into();
-            row.extend(self.writers((load, seen), &mut |own, writer| own.threads.released(first, writer)));
-            row.iter_mut().for_each(|doubt| doubt.holds.extend(&known));
-            rows.push(row);
+            let mut seen: Vec<(Copy, Vec<Term>)> = Vec::new();
+            if self.threads.precedes(load, second) && self.threads.acquires(load, step) {
+                seen.push((copy, Vec::new()));
+            }
+            if self.is_handed_on(load, second) {
+                seen.extend(self.threads.first_of_cta(load, (second, copy)));
+            }
+            for (seen, known) in seen {
+                let value = self.threads.of(loaded, seen);
+                let done = self.threads.does(load, seen);
+                let terms = &mut self.threads.questions.eval.terms;
+                let zero = terms.constant(0, terms.bits(value));
+                let mut row: Vec<Doubt> = [terms.not(done), terms.equal(value, zero)]
+                    .map(|holds| Doubt { holds: vec![holds], copy: None })
+                    .into();
+                row.extend(self.writers((load, seen), &mut |own, writer| own.threads.released(first, writer)));
+                row.iter_mut().for_each(|doubt| doubt.holds.extend(&known));
+                rows.push(row);
+            }
         }
         rows
     }
@@ -181,6 +182,9 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
                 let addresses = [(0, new), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
                 holds.push(self.threads.questions.overlap(addresses, bytes));
                 holds.extend(self.written((store, new), load));
+                if is_of_cta(self.threads.flat(), own) {
+                    holds.push(self.threads.same("ctaid", new, load.1));
+                }
                 if bytes[0] == bytes[1] && self.threads.is_strong(store) {
                     let right = is_right(self, (store, new));
                     holds.push(self.threads.questions.eval.terms.not(right));

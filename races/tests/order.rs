@@ -1,0 +1,354 @@
+//! Protocols whose order is proved by values and by locks, and mutants of each, none of which is proved.
+
+use std::time::Duration;
+
+use ptx_isa::Module;
+use ptx_races::check::{Options, Verdict, check as check_module};
+
+/// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`, `%p0` says that the thread is not the first of its CTA.
+fn verdict(body: &str) -> (Verdict, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flag)\n.reqntid 32, 1, 1\n{{\n\
+         .shared .align 4 .b8 word[8];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n\
+         ld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [flag];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
+         setp.ne.u32 %p0, %r1, 0;\n{body}\nDONE:\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("PTX");
+    let options = Options { limit: Duration::from_secs(20), ..Options::default() };
+    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+/// The protocol is proved, and with each of the replacements it is not.
+fn check(body: &str, mutants: &[(&str, &str)]) {
+    let (is, why) = verdict(body);
+    assert_eq!(is, Verdict::Free, "{why}\n{body}");
+    assert!(!mutants.is_empty());
+    for (from, to) in mutants {
+        assert_eq!(body.matches(from).count(), 1, "'{from}' stands there once:\n{body}");
+        let mutant = body.replace(from, to);
+        let (is, _) = verdict(&mutant);
+        assert_ne!(is, Verdict::Free, "'{to}' for '{from}':\n{mutant}");
+    }
+}
+
+const MESSAGE: &str = "@%p0 bra DONE;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra READER;
+st.global.u32 [%rd1], 42;
+st.release.gpu.global.u32 [%rd2], 1;
+bra DONE;
+READER:
+POLL:
+ld.acquire.gpu.global.u32 %r3, [%rd2];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+ld.global.u32 %r4, [%rd1];";
+
+#[test]
+fn a_message() {
+    check(
+        MESSAGE,
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("st.release.gpu", "st.release.cta"),
+            ("st.release.gpu", "st.release.cluster"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.acquire.cta"),
+            ("st.release.gpu.global.u32 [%rd2], 1;", "st.global.u32 [%rd2], 1;"),
+            // The message is written behind the flag.
+            (
+                "st.release.gpu.global.u32 [%rd2], 1;\nbra DONE;",
+                "st.release.gpu.global.u32 [%rd2], 1;\nst.global.u32 [%rd1], 43;\nbra DONE;",
+            ),
+            // It is read in front of the poll.
+            ("READER:", "READER:\nld.global.u32 %r5, [%rd1];"),
+            // What memory has at the beginning ends the poll, or another value that somebody writes.
+            ("setp.ne.u32 %p2, %r3, 1;", "setp.ne.u32 %p2, %r3, 0;"),
+            ("setp.ne.u32 %p2, %r3, 1;", "setp.gt.u32 %p2, %r3, 1;"),
+            ("st.global.u32 [%rd1], 42;", "st.release.gpu.global.u32 [%rd2], 1;\nst.global.u32 [%rd1], 42;"),
+            ("READER:", "READER:\nst.relaxed.gpu.global.u32 [%rd2], 1;"),
+            ("READER:", "READER:\natom.relaxed.gpu.global.add.u32 %r5, [%rd2], 1;"),
+            ("READER:", "READER:\nst.relaxed.gpu.global.u16 [%rd2], 1;"),
+            // Nobody waits.
+            ("@%p2 bra POLL;", ""),
+        ],
+    );
+    // Many writers of different messages.
+    let many = MESSAGE.replace("setp.ne.u32 %p1, %r2, 0;", "setp.gt.u32 %p1, %r2, 1;");
+    assert_ne!(verdict(&many).0, Verdict::Free);
+    // A message that an unknown thread writes.
+    let other = MESSAGE.replace("READER:", "READER:\natom.relaxed.gpu.global.exch.b32 %r5, [%rd2], %r2;");
+    assert_ne!(verdict(&other).0, Verdict::Free);
+}
+
+#[test]
+fn a_message_by_fences() {
+    check(
+        "@%p0 bra DONE;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra POLL;
+st.global.u32 [%rd1], 42;
+fence.acq_rel.gpu;
+st.relaxed.gpu.global.u32 [%rd2], 1;
+bra DONE;
+POLL:
+ld.relaxed.gpu.global.u32 %r3, [%rd2];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+membar.gl;
+ld.global.u32 %r4, [%rd1];",
+        &[
+            ("fence.acq_rel.gpu;", ""),
+            ("fence.acq_rel.gpu;", "fence.acq_rel.cta;"),
+            ("fence.acq_rel.gpu;", "@%p3 fence.acq_rel.gpu;"),
+            ("membar.gl;", ""),
+            ("membar.gl;", "membar.cta;"),
+            ("st.global.u32 [%rd1], 42;\nfence.acq_rel.gpu;", "fence.acq_rel.gpu;\nst.global.u32 [%rd1], 42;"),
+            ("ld.relaxed.gpu.global.u32", "ld.global.u32"),
+            ("ld.relaxed.gpu.global.u32", "ld.volatile.global.u64 %rd9, [%rd2];\nld.global.u32"),
+        ],
+    );
+}
+
+#[test]
+fn a_message_of_all_threads_for_all_threads() {
+    check(
+        "mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+xor.b32 %r6, %r1, 1;
+mul.wide.u32 %rd6, %r6, 4;
+add.s64 %rd7, %rd1, %rd6;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra READER;
+st.global.u32 [%rd5], %r1;
+bar.sync 0;
+@%p0 bra DONE;
+st.release.gpu.global.u32 [%rd2], 1;
+bra DONE;
+READER:
+@%p0 bra WAIT;
+POLL:
+ld.acquire.gpu.global.u32 %r3, [%rd2];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+WAIT:
+bar.sync 1;
+ld.global.u32 %r4, [%rd7];",
+        &[
+            ("bar.sync 0;", ""),
+            ("bar.sync 0;", "bar.warp.sync -1;"),
+            ("bar.sync 1;", ""),
+            ("bar.sync 1;\nld.global.u32 %r4, [%rd7];", "ld.global.u32 %r4, [%rd7];\nbar.sync 1;"),
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("bar.sync 0;\n@%p0 bra DONE;", "bar.sync 0;\nst.global.u32 [%rd5], 1;\n@%p0 bra DONE;"),
+            // Another thread than the first one polls, of which nothing is known.
+            ("@%p0 bra WAIT;", "setp.ne.u32 %p3, %r1, %r2;\n@%p3 bra WAIT;"),
+            ("setp.ne.u32 %p2, %r3, 1;", "setp.gt.u32 %p2, %r3, 1;"),
+        ],
+    );
+}
+
+#[test]
+fn a_chain() {
+    check(
+        "@%p0 bra DONE;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+add.s64 %rd6, %rd2, %rd4;
+mov.u32 %r5, 1;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra OWN;
+POLL:
+ld.acquire.gpu.global.u32 %r3, [%rd6+-4];
+setp.eq.u32 %p2, %r3, 0;
+@%p2 bra POLL;
+ld.global.u32 %r4, [%rd5+-4];
+add.u32 %r5, %r4, 1;
+OWN:
+st.global.u32 [%rd5], %r5;
+st.release.gpu.global.u32 [%rd6], 2;",
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("[%rd6], 2;", "[%rd6+-4], 2;"),
+            ("[%rd6+-4];", "[%rd6];"),
+            ("ld.global.u32 %r4, [%rd5+-4];", "ld.global.u32 %r4, [%rd5+-8];"),
+            (
+                "st.global.u32 [%rd5], %r5;\nst.release.gpu.global.u32 [%rd6], 2;",
+                "st.release.gpu.global.u32 [%rd6], 2;\nst.global.u32 [%rd5], %r5;",
+            ),
+            ("POLL:", "st.release.gpu.global.u32 [%rd6], 1;\nPOLL:"),
+        ],
+    );
+}
+
+#[test]
+fn tickets() {
+    check(
+        "@%p0 bra DONE;
+atom.relaxed.gpu.global.add.u32 %r3, [%rd2], 1;
+POLL:
+ld.acquire.gpu.global.u32 %r4, [%rd2+4];
+setp.ne.u32 %p2, %r4, %r3;
+@%p2 bra POLL;
+ld.global.u32 %r5, [%rd1];
+add.u32 %r5, %r5, 1;
+st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r3, 1;
+st.release.gpu.global.u32 [%rd2+4], %r6;",
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("st.release.gpu", "st.release.cta"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.acquire.cta"),
+            ("atom.relaxed.gpu", "atom.relaxed.cta"),
+            ("[%rd2], 1;", "[%rd2], 0;"),
+            ("add.u32 %r6, %r3, 1;", "add.u32 %r6, %r3, 2;"),
+            ("setp.ne.u32 %p2, %r4, %r3;", "setp.lt.u32 %p2, %r4, %r3;"),
+            ("setp.ne.u32 %p2, %r4, %r3;", "setp.eq.u32 %p2, %r4, %r3;"),
+            ("POLL:", "st.relaxed.gpu.global.u32 [%rd2], 0;\nPOLL:"),
+            ("POLL:", "st.relaxed.gpu.global.u32 [%rd2+4], 1;\nPOLL:"),
+            (
+                "st.global.u32 [%rd1], %r5;\nadd.u32 %r6, %r3, 1;\nst.release.gpu.global.u32 [%rd2+4], %r6;",
+                "add.u32 %r6, %r3, 1;\nst.release.gpu.global.u32 [%rd2+4], %r6;\nst.global.u32 [%rd1], %r5;",
+            ),
+            // Each thread of the CTA takes a ticket: a loop of the second thread is as good as one of another CTA.
+            ("atom.relaxed.gpu.global.add.u32 %r3, [%rd2], 1;", "atom.relaxed.gpu.global.inc.u32 %r3, [%rd2], 7;"),
+        ],
+    );
+}
+
+const LOCK: &str = "@%p0 bra DONE;
+TAKE:
+atom.acquire.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 bra TAKE;
+ld.global.u32 %r5, [%rd1];
+add.u32 %r5, %r5, 1;
+st.global.u32 [%rd1], %r5;
+st.release.gpu.global.u32 [%rd2], 0;";
+
+#[test]
+fn a_lock() {
+    let mutants = [
+        ("st.release.gpu", "st.relaxed.gpu"),
+        ("st.release.gpu", "st.release.cta"),
+        ("atom.acquire.gpu", "atom.relaxed.gpu"),
+        ("atom.acquire.gpu", "atom.acquire.cta"),
+        ("@%p2 bra TAKE;", ""),
+        ("setp.ne.u32 %p2, %r3, 0;", "setp.eq.u32 %p2, %r3, 0;"),
+        ("setp.ne.u32 %p2, %r3, 0;", "setp.gt.u32 %p2, %r3, 1;"),
+        // It is given back early, twice, or by threads that have not taken it.
+        (
+            "st.global.u32 [%rd1], %r5;\nst.release.gpu.global.u32 [%rd2], 0;",
+            "st.release.gpu.global.u32 [%rd2], 0;\nst.global.u32 [%rd1], %r5;",
+        ),
+        (
+            "st.release.gpu.global.u32 [%rd2], 0;",
+            "st.release.gpu.global.u32 [%rd2], 0;\nst.release.gpu.global.u32 [%rd2], 0;",
+        ),
+        ("TAKE:", "st.release.gpu.global.u32 [%rd2], 0;\nTAKE:"),
+        ("@%p0 bra DONE;", "@%p0 st.release.gpu.global.u32 [%rd2], 0;\n@%p0 bra DONE;"),
+        ("add.u32 %r5, %r5, 1;", "st.relaxed.gpu.global.u16 [%rd2], 0;"),
+        // What is done under it is done elsewhere, too.
+        ("TAKE:", "ld.global.u32 %r6, [%rd1];\nTAKE:"),
+        // Each has his own.
+        ("TAKE:", "mul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd2, %rd2, %rd4;\nTAKE:"),
+    ];
+    check(LOCK, &mutants);
+    let exchanged = LOCK.replace("cas.b32 %r3, [%rd2], 0, 1;", "exch.b32 %r3, [%rd2], 1;");
+    check(&exchanged, &mutants);
+    let given =
+        LOCK.replace("st.release.gpu.global.u32 [%rd2], 0;", "atom.release.gpu.global.exch.b32 %r7, [%rd2], 0;");
+    check(&given, &[("atom.release.gpu", "atom.relaxed.gpu")]);
+    let fenced = LOCK.replace("atom.acquire", "atom.relaxed").replace("ld.global", "fence.acq_rel.gpu;\nld.global");
+    check(
+        &fenced,
+        &[
+            ("fence.acq_rel.gpu;", ""),
+            ("fence.acq_rel.gpu;\nld.global.u32 %r5, [%rd1];", "ld.global.u32 %r5, [%rd1];\nfence.acq_rel.gpu;"),
+        ],
+    );
+}
+
+#[test]
+fn locks_of_objects() {
+    check(
+        "mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd4, %rd2, %rd3;
+add.s64 %rd5, %rd1, %rd3;
+TAKE:
+atom.acquire.gpu.global.cas.b32 %r3, [%rd4], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 bra TAKE;
+ld.global.u32 %r5, [%rd5];
+st.global.u32 [%rd5], %r5;
+st.release.gpu.global.u32 [%rd4], 0;",
+        &[
+            ("add.s64 %rd5, %rd1, %rd3;", "shr.u64 %rd6, %rd3, 3;\nshl.b64 %rd6, %rd6, 2;\nadd.s64 %rd5, %rd1, %rd6;"),
+            ("st.release.gpu.global.u32 [%rd4], 0;", "st.release.gpu.global.u32 [%rd4+4], 0;"),
+            ("st.release.gpu.global.u32 [%rd4], 0;", "st.release.gpu.global.u32 [%rd2], 0;"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_done_once() {
+    check(
+        "@%p0 bra DONE;
+ld.acquire.gpu.global.u32 %r3, [%rd2];
+setp.eq.u32 %p2, %r3, 2;
+@%p2 bra READ;
+atom.relaxed.gpu.global.cas.b32 %r4, [%rd2], 0, 1;
+setp.ne.u32 %p3, %r4, 0;
+@%p3 bra POLL;
+st.global.u32 [%rd1], 42;
+st.release.gpu.global.u32 [%rd2], 2;
+bra READ;
+POLL:
+ld.acquire.gpu.global.u32 %r5, [%rd2];
+setp.ne.u32 %p4, %r5, 2;
+@%p4 bra POLL;
+READ:
+ld.global.u32 %r6, [%rd1];",
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("ld.acquire.gpu.global.u32 %r3", "ld.relaxed.gpu.global.u32 %r3"),
+            ("ld.acquire.gpu.global.u32 %r5", "ld.relaxed.gpu.global.u32 %r5"),
+            ("setp.eq.u32 %p2, %r3, 2;", "setp.ge.u32 %p2, %r3, 1;"),
+            ("setp.ne.u32 %p4, %r5, 2;", "setp.eq.u32 %p4, %r5, 0;"),
+            ("@%p3 bra POLL;", ""),
+            ("@%p4 bra POLL;", ""),
+            ("READ:", "st.relaxed.gpu.global.u32 [%rd2], 0;\nREAD:"),
+            ("cas.b32 %r4, [%rd2], 0, 1;", "cas.b32 %r4, [%rd2], 0, 0;"),
+        ],
+    );
+}
+
+#[test]
+fn a_flag_in_shared_memory() {
+    check(
+        "setp.gt.u32 %p1, %r1, 1;
+@%p1 bra DONE;
+@%p0 bra POLL;
+st.shared.u32 [word], 42;
+st.release.cta.shared.u32 [word+4], 1;
+bra DONE;
+POLL:
+ld.acquire.cta.shared.u32 %r3, [word+4];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+ld.shared.u32 %r4, [word];",
+        &[
+            ("st.release.cta", "st.relaxed.cta"),
+            ("ld.acquire.cta", "ld.relaxed.cta"),
+            ("setp.ne.u32 %p2, %r3, 1;", "setp.eq.u32 %p2, %r3, 1;"),
+            (
+                "st.shared.u32 [word], 42;\nst.release.cta.shared.u32 [word+4], 1;",
+                "st.release.cta.shared.u32 [word+4], 1;\nst.shared.u32 [word], 42;",
+            ),
+        ],
+    );
+}
