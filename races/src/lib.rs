@@ -38,6 +38,7 @@ pub mod state;
 pub mod term;
 mod threads;
 pub mod walk;
+pub mod walked;
 pub mod witness;
 
 use ptx_isa::{

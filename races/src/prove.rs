@@ -23,7 +23,8 @@ use crate::{
     state::{Slot, State},
     term::{Shared, Term, Terms},
     threads::Threads,
-    walk::{Arrival, Known, Open, Target, Touch, Walk, Walked, Written},
+    walk::{Known, Walk, Written},
+    walked::{Arrival, Open, Target, Touch, Walked},
 };
 
 /// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.

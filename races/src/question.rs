@@ -15,7 +15,7 @@ use crate::{
     lemma,
     solve::{Answer, solve},
     term::{Shared, Term, Terms},
-    walk::Touch,
+    walked::Touch,
 };
 
 /// How a proof is made.

@@ -10,7 +10,7 @@ use crate::{
     paths::Paths,
     question::{Own, Questions, is_of_cta},
     term::{Shared, Term},
-    walk::{Arrival, Target},
+    walked::{Arrival, Target},
 };
 
 /// One of the threads: a copy of all terms.

@@ -1,0 +1,58 @@
+//! What one thread does, as a walk finds it.
+
+use crate::{state::State, term::Term};
+
+/// An access of one thread.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Which step it is.
+    pub step: usize,
+    /// What holds where it happens, each of one bit.
+    pub holds: Vec<Term>,
+    /// Its address, in 64 bits.
+    pub address: Term,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// What it writes, if that is one value.
+    pub stored: Option<Term>,
+    /// What it reads, if that is one value.
+    pub loaded: Option<Term>,
+    /// Of a `cas`, the value that memory must have for it to write.
+    pub expected: Option<Term>,
+    /// The loops around it, by their headers, from the outermost; and in which round of each it happens.
+    pub around: Rounds,
+}
+
+/// Loops, by their headers, from the outermost; and a round of each.
+pub type Rounds = Vec<(usize, Term)>;
+
+/// How a thread comes to a barrier, or to its end.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    pub target: Target,
+    pub state: State,
+    pub around: Rounds,
+}
+
+/// Where a thread comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The barrier in this block.
+    Barrier(usize),
+    /// Its end.
+    End,
+}
+
+/// Something that is not followed: the line, and why.
+pub type Open = (u32, String);
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// The accesses of memory that other threads may have.
+    pub touches: Vec<Touch>,
+    /// How the thread comes to barriers and to its end.
+    pub arrivals: Vec<Arrival>,
+    /// Whether a texture is read.
+    pub reads_textures: bool,
+}
