@@ -67,14 +67,17 @@ fn is_under(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, (access,
         return false;
     }
     // Nothing gives it back in front of the access.
-    let gives: Vec<usize> = (0..threads.all.len())
-        .filter(|at| threads.all[*at].access.writes && is_give(threads, take, *at))
-        .map(|at| threads.all[at].touch.step)
-        .collect();
-    if gives.into_iter().any(|give| threads.paths.reaches(give, to, &[], &|step| step == from)) {
+    if may_be_given(threads, take, [from, to]) {
         return false;
     }
     has_taken(threads, holds, take, copy)
+}
+
+/// Whether a path leads from a store that gives a lock back to a step, without a taking.
+fn may_be_given(threads: &Threads<'_, '_>, take: usize, [from, to]: [usize; 2]) -> bool {
+    let gives = |at: usize| threads.all[at].access.writes && is_give(threads, take, at);
+    let mut steps = (0..threads.all.len()).filter(|at| gives(*at)).map(|at| threads.all[at].touch.step);
+    steps.any(|give| threads.paths.reaches(give, to, &[], &|step| step == from))
 }
 
 /// Whether a thread of which some conditions hold has taken a lock.
@@ -141,11 +144,7 @@ fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses
     {
         return false;
     }
-    let gives: Vec<usize> = (0..threads.all.len())
-        .filter(|at| threads.all[*at].access.writes && is_give(threads, take, *at))
-        .map(|at| threads.all[at].touch.step)
-        .collect();
-    if gives.into_iter().any(|give| threads.paths.reaches(give, to, &[], &|step| step == from)) {
+    if may_be_given(threads, take, [from, to]) {
         return false;
     }
     let copy = threads.add();
