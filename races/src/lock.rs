@@ -19,7 +19,7 @@ pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize
     let takes: Vec<usize> = (0..threads.all.len()).filter(|at| free(threads, *at, PAIR[0]).is_some()).collect();
     let is_locked = takes.iter().any(|one| {
         takes.iter().any(|other| {
-            threads.keep(PAIR.len());
+            threads.keep_pair();
             let pair = [*one, *other];
             (0..2).all(|at| is_under(threads, holds, pair[at], (accesses[at], PAIR[at])))
                 && is_same(threads, holds, pair)

@@ -363,7 +363,7 @@ impl<'p> Prover<'p> {
     }
 
     fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
-        self.questions.eval.terms.of_thread(term, thread as u8 + 1, two.common, &mut two.renamed[thread])
+        self.questions.eval.terms.of_thread(term, thread as u32 + 1, two.common, &mut two.renamed[thread])
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.

@@ -6,6 +6,8 @@
 //! value itself is right, too, as long as that one is above the value of the first thread. That is proved once for all such threads, by
 //! induction over the values.
 
+use std::time::Instant;
+
 use ptx_isa::{AtomOp, Scope};
 
 use crate::{
@@ -44,12 +46,13 @@ enum Token {
 pub struct Published<'t, 'q, 'f> {
     threads: &'t mut Threads<'q, 'f>,
     tokens: Vec<(usize, Token)>,
-    left: usize,
+    /// How many questions there may have been when the one about two accesses is given up.
+    most: usize,
 }
 
 impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
     pub fn new(threads: &'t mut Threads<'q, 'f>) -> Self {
-        let mut own = Self { threads, tokens: Vec::new(), left: QUESTIONS };
+        let mut own = Self { threads, tokens: Vec::new(), most: 0 };
         own.tokens = (0..own.threads.all.len()).filter_map(|at| Some((at, own.token(at)?))).collect();
         own
     }
@@ -58,12 +61,10 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
     pub fn is_ordered(&mut self, accesses: [usize; 2], is_across: bool) -> bool {
         let [one, other] = accesses.map(|at| &self.threads.all[at]);
         let bytes = [one.touch.bytes, other.touch.bytes];
-        self.threads.scope = if is_across { Scope::Gpu } else { Scope::Cta };
         self.threads.questions.meetings(one, other).into_iter().all(|meeting| {
+            self.threads.scope = if is_across { Scope::Gpu } else { Scope::Cta };
             self.threads.keep(0);
-            for copy in PAIR {
-                assert_eq!(self.threads.add(), copy, "the threads of the pair are the first ones");
-            }
+            self.threads.keep_pair();
             let mut holds = self.apart(is_across);
             for (at, copy) in PAIR.into_iter().enumerate() {
                 holds.extend(self.threads.holds(accesses[at], copy));
@@ -84,10 +85,14 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
 
     /// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are in order one way or the other.
     fn orders(&mut self, holds: &[Term], accesses: [usize; 2]) -> bool {
-        self.left = QUESTIONS;
+        self.most = self.threads.questions.count + QUESTIONS;
         let [one, other] = [0, 1].map(|at| (accesses[at], PAIR[at]));
         let is_done = (0..2).any(|attempt| {
-            self.threads.keep(PAIR.len());
+            self.threads.keep_pair();
+            if attempt == 1 {
+                // A chain may lead through any CTA.
+                self.threads.scope = Scope::Gpu;
+            }
             let mut doubts = Vec::new();
             for (first, second) in [(one, other), (other, one)] {
                 doubts.extend(if attempt == 0 { self.by_value(first, second) } else { self.by_chain(first, second) });
@@ -105,10 +110,9 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
 
     /// Whether there is no choice of a doubt from each row that can hold together with what is known.
     fn is_impossible(&mut self, holds: &[Term], copies: &[Copy], rows: &[Vec<Doubt>]) -> bool {
-        if self.left == 0 {
+        if self.threads.questions.count > self.most {
             return false;
         }
-        self.left -= 1;
         let mut conditions = holds.to_vec();
         conditions.extend(self.facts(copies));
         if self.threads.questions.ask(conditions) == Answer::Never {
@@ -125,10 +129,10 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
     /// For each acquire in front of the second access, what it would take for it to have seen something else than a release behind the
     /// first one.
     fn by_value(&mut self, first: (usize, Copy), (second, copy): (usize, Copy)) -> Vec<Vec<Doubt>> {
+        let until = self.threads.questions.limits.until;
         let mut rows = Vec::new();
-        for load in 0..self.threads.all.len() {
-            let Some(loaded) = self.threads.all[load].touch.loaded else { continue };
-            if load == second || !self.threads.is_strong(load) {
+        for load in (0..self.threads.all.len()).take_while(|_| Instant::now() < until) {
+            if load == second || self.threads.all[load].touch.loaded.is_none() || !self.threads.is_strong(load) {
                 continue;
             }
             let step = self.threads.all[second].touch.step;
@@ -140,13 +144,9 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
                 seen.extend(self.threads.first_of_cta(load, (second, copy)));
             }
             for (seen, known) in seen {
-                let value = self.threads.of(loaded, seen);
                 let done = self.threads.does(load, seen);
-                let terms = &mut self.threads.questions.eval.terms;
-                let zero = terms.constant(0, terms.bits(value));
-                let mut row: Vec<Doubt> = [terms.not(done), terms.equal(value, zero)]
-                    .map(|holds| Doubt { holds: vec![holds], copy: None })
-                    .into();
+                let done = self.threads.questions.eval.terms.not(done);
+                let mut row = vec![Doubt { holds: vec![done], copy: None }];
                 row.extend(self.writers((load, seen), &mut |own, writer| own.threads.released(first, writer)));
                 row.iter_mut().for_each(|doubt| doubt.holds.extend(&known));
                 rows.push(row);
@@ -157,17 +157,58 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
 
     /// Whether each thread of a CTA is behind an acquire of another one.
     fn is_handed_on(&mut self, load: usize, second: usize) -> bool {
-        let behind = self.threads.behind_barrier((load, PAIR[0]), (second, PAIR[1]));
-        self.threads.questions.eval.terms.value(behind) == Some(1) && self.threads.acquires_for_all(load)
+        self.is_behind(load, second) && self.threads.acquires_for_all(load)
     }
 
-    /// Who may have written what an acquire has read, without being right.
+    /// What it would take for an acquire to have read what memory has at the beginning: zero, but in shared memory anything. Where the first
+    /// thread of the CTA has written to it in front of a barrier, that is not to be read any more.
+    fn initial(&mut self, load: (usize, Copy)) -> Doubt {
+        let is_of_cta = is_of_cta(self.threads.flat(), &self.threads.all[load.0]);
+        let mut holds = Vec::new();
+        if let Some(value) = self.threads.loaded(load.0, load.1).filter(|_| !is_of_cta) {
+            let terms = &mut self.threads.questions.eval.terms;
+            let zero = terms.constant(0, terms.bits(value));
+            holds.push(terms.equal(value, zero));
+        }
+        for store in 0..self.threads.all.len() {
+            let (own, read) = (&self.threads.all[store], &self.threads.all[load.0]);
+            let is_such = is_of_cta && own.access.writes && own.touch.bytes == read.touch.bytes;
+            if !is_such || !self.is_behind(store, load.0) {
+                continue;
+            }
+            let meetings = self.threads.questions.meetings(own, read);
+            let Some((first, known)) = self.threads.first_of_cta(store, load) else { continue };
+            let done = self.threads.does(store, first);
+            for meeting in meetings {
+                let mut written = vec![done];
+                for (at, copy) in [(0, first), (1, load.1)] {
+                    written.extend(self.threads.all_of(&meeting.holds[at], copy));
+                }
+                let addresses =
+                    [(0, first), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
+                let terms = &mut self.threads.questions.eval.terms;
+                written.push(terms.equal(addresses[0], addresses[1]));
+                let written = terms.all(written);
+                holds.push(terms.not(written));
+            }
+            holds.extend(known);
+        }
+        Doubt { holds, copy: None }
+    }
+
+    /// Whether an access of each thread of a CTA is behind a barrier behind another access of each.
+    fn is_behind(&mut self, one: usize, other: usize) -> bool {
+        let behind = self.threads.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
+        self.threads.questions.eval.terms.value(behind) == Some(1)
+    }
+
+    /// What it would take for an acquire to have read something that is not right: what memory has at the beginning, or what somebody writes.
     fn writers(
         &mut self,
         load: (usize, Copy),
         is_right: &mut dyn FnMut(&mut Self, (usize, Copy)) -> Term,
     ) -> Vec<Doubt> {
-        let mut all = Vec::new();
+        let mut all = vec![self.initial(load)];
         for store in 0..self.threads.all.len() {
             let (own, seen) = (&self.threads.all[store], &self.threads.all[load.0]);
             if !own.access.writes {
@@ -213,8 +254,9 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
 
     /// The same where values grow from one thread to the next: what it would take for the second thread to have seen no more than the first.
     fn by_chain(&mut self, first: (usize, Copy), (second, copy): (usize, Copy)) -> Vec<Vec<Doubt>> {
+        let until = self.threads.questions.limits.until;
         let mut rows = Vec::new();
-        for load in 0..self.threads.all.len() {
+        for load in (0..self.threads.all.len()).take_while(|_| Instant::now() < until) {
             let Some(loaded) = self.threads.all[load].touch.loaded else { continue };
             let step = self.threads.all[second].touch.step;
             let is_before = |own: &Self, at: usize| load != at && own.threads.precedes(load, at);
@@ -238,8 +280,6 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
 
     /// Whether each thread that has seen more than the first one is behind a release of it: proved by induction over what it has seen.
     fn grows(&mut self, first: (usize, Copy), load: usize) -> bool {
-        // A chain may lead through any CTA.
-        let scope = std::mem::replace(&mut self.threads.scope, Scope::Gpu);
         let Some(loaded) = self.threads.all[load].touch.loaded else { return false };
         let seen = self.threads.add();
         let mut holds = self.threads.holds(first.0, first.1);
@@ -253,9 +293,7 @@ impl<'t, 'q, 'f> Published<'t, 'q, 'f> {
             let link = own.link((load, seen), [before, value], writer);
             own.threads.questions.eval.terms.or(released, link)
         });
-        let grows = self.is_impossible(&holds, &[first.1, seen], &[row]);
-        self.threads.scope = scope;
-        grows
+        self.is_impossible(&holds, &[first.1, seen], &[row])
     }
 
     /// That a writer has acquired a value between two others itself, and releases what is behind that.

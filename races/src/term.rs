@@ -27,7 +27,7 @@ pub struct Leaf {
     /// Which threads have the same.
     pub shared: Shared,
     /// Which of two threads has it; 0 before that is said.
-    pub thread: u8,
+    pub thread: u32,
 }
 
 /// What a [`Leaf`] stands for.
@@ -573,7 +573,7 @@ impl Terms {
     }
 
     /// The same of one of two threads: what they do not share has its number then.
-    pub fn of_thread(&mut self, term: Term, thread: u8, common: Shared, done: &mut FxHashMap<Term, Term>) -> Term {
+    pub fn of_thread(&mut self, term: Term, thread: u32, common: Shared, done: &mut FxHashMap<Term, Term>) -> Term {
         self.replace(term, done, &mut |terms, leaf, bits| {
             let is_own = leaf.shared > common;
             is_own.then(|| terms.make(Node::Leaf(Leaf { thread, ..leaf.clone() }), bits))

@@ -57,6 +57,12 @@ impl<'q, 'f> Threads<'q, 'f> {
         self.questions.eval.flat
     }
 
+    /// Forgets all threads but the two of [`PAIR`].
+    pub fn keep_pair(&mut self) {
+        self.keep(PAIR.len());
+        self.renamed.resize_with(PAIR.len(), FxHashMap::default);
+    }
+
     /// Forgets all threads but so many.
     pub fn keep(&mut self, copies: usize) {
         self.renamed.truncate(copies);
@@ -70,7 +76,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// A term of a thread.
     pub fn of(&mut self, term: Term, copy: Copy) -> Term {
-        self.questions.eval.terms.of_thread(term, copy as u8 + 1, Shared::Grid, &mut self.renamed[copy])
+        self.questions.eval.terms.of_thread(term, copy as u32 + 1, Shared::Grid, &mut self.renamed[copy])
     }
 
     /// Several terms of a thread.

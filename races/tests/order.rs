@@ -327,10 +327,11 @@ ld.global.u32 %r6, [%rd1];",
     );
 }
 
-#[test]
-fn a_flag_in_shared_memory() {
-    check(
-        "setp.gt.u32 %p1, %r1, 1;
+const SHARED: &str = "@%p0 bra BEGIN;
+st.shared.u32 [word+4], 0;
+BEGIN:
+bar.sync 0;
+setp.gt.u32 %p1, %r1, 1;
 @%p1 bra DONE;
 @%p0 bra POLL;
 st.shared.u32 [word], 42;
@@ -340,7 +341,12 @@ POLL:
 ld.acquire.cta.shared.u32 %r3, [word+4];
 setp.ne.u32 %p2, %r3, 1;
 @%p2 bra POLL;
-ld.shared.u32 %r4, [word];",
+ld.shared.u32 %r4, [word];";
+
+#[test]
+fn a_flag_in_shared_memory() {
+    check(
+        SHARED,
         &[
             ("st.release.cta", "st.relaxed.cta"),
             ("ld.acquire.cta", "ld.relaxed.cta"),
@@ -349,6 +355,41 @@ ld.shared.u32 %r4, [word];",
                 "st.shared.u32 [word], 42;\nst.release.cta.shared.u32 [word+4], 1;",
                 "st.release.cta.shared.u32 [word+4], 1;\nst.shared.u32 [word], 42;",
             ),
+            // Shared memory has anything at the beginning.
+            ("st.shared.u32 [word+4], 0;\n", ""),
+            ("[word+4], 0;", "[word+4], 1;"),
+            ("[word+4], 0;", "[word], 0;"),
+            ("bar.sync 0;\n", ""),
+            ("@%p0 bra BEGIN;", "setp.ne.u32 %p3, %r1, %r2;\n@%p3 bra BEGIN;"),
         ],
     );
+}
+
+/// A chain that leads through other CTAs, to a thread of the same one.
+#[test]
+fn a_fence_too_narrow_for_a_chain() {
+    let tickets = "setp.gt.u32 %p1, %r1, 1;
+@%p1 bra DONE;
+atom.relaxed.gpu.global.add.u32 %r3, [%rd2], 1;
+POLL:
+ld.relaxed.gpu.global.u32 %r4, [%rd2+4];
+setp.ne.u32 %p2, %r4, %r3;
+@%p2 bra POLL;
+fence.acq_rel.gpu;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r5, [%rd5];
+st.global.u32 [%rd5], %r5;
+add.u32 %r6, %r3, 1;
+fence.sc.gpu;
+st.relaxed.gpu.global.u32 [%rd2+4], %r6;";
+    check(tickets, &[("fence.acq_rel.gpu;", "fence.acq_rel.cta;"), ("fence.sc.gpu;", "fence.sc.cta;")]);
+}
+
+#[test]
+fn more_stores_than_a_byte_counts() {
+    let stores: String = (2..300).map(|at| format!("st.relaxed.gpu.global.u32 [%rd2+{}], 1;\n", at * 4)).collect();
+    let message = MESSAGE.replace("st.global.u32 [%rd1], 42;\n", &format!("{stores}st.global.u32 [%rd1], 42;\n"));
+    let (is, why) = verdict(&message);
+    assert_eq!(is, Verdict::Free, "{why}");
 }
