@@ -56,6 +56,7 @@ fn a_message() {
             ("ld.acquire.gpu", "ld.relaxed.gpu"),
             ("ld.acquire.gpu", "ld.acquire.cta"),
             ("st.release.gpu.global.u32 [%rd2], 1;", "st.global.u32 [%rd2], 1;"),
+            ("st.release.gpu.global.u32 [%rd2], 1;", "st.release.gpu.global.u64 [%rd2], 1;"),
             // The message is written behind the flag.
             (
                 "st.release.gpu.global.u32 [%rd2], 1;\nbra DONE;",
@@ -150,6 +151,93 @@ ld.global.u32 %r4, [%rd7];",
     );
 }
 
+/// One thread of a CTA reads the flag, or writes it, for all.
+#[test]
+fn a_fence_for_all_threads() {
+    check(
+        "mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+xor.b32 %r6, %r1, 1;
+mul.wide.u32 %rd6, %r6, 4;
+add.s64 %rd7, %rd1, %rd6;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra READER;
+st.global.u32 [%rd5], %r1;
+bar.sync 0;
+@%p0 bra DONE;
+fence.acq_rel.gpu;
+st.relaxed.gpu.global.u32 [%rd2], 1;
+bra DONE;
+READER:
+@%p0 bra WAIT;
+POLL:
+ld.relaxed.gpu.global.u32 %r3, [%rd2];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+membar.gl;
+WAIT:
+bar.sync 1;
+ld.global.u32 %r4, [%rd7];",
+        &[
+            ("fence.acq_rel.gpu;\n", ""),
+            ("membar.gl;\n", ""),
+            // A fence orders what its own thread reads and writes.
+            ("bar.sync 0;\n@%p0 bra DONE;\nfence.acq_rel.gpu;", "fence.acq_rel.gpu;\nbar.sync 0;\n@%p0 bra DONE;"),
+            ("membar.gl;\nWAIT:\nbar.sync 1;", "WAIT:\nbar.sync 1;\nmembar.gl;"),
+        ],
+    );
+}
+
+/// A CTA writes an element of data in each round, and its first thread a flag for the element before the last one.
+const ROUNDS: &str = "mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+xor.b32 %r6, %r1, 1;
+mul.wide.u32 %rd6, %r6, 4;
+add.s64 %rd7, %rd1, %rd6;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra READER;
+mov.u32 %r7, 0;
+ROUND:
+mul.wide.u32 %rd8, %r7, 4;
+add.s64 %rd9, %rd2, %rd8;
+@%p0 bra WRITTEN;
+st.release.gpu.global.u32 [%rd9], 1;
+WRITTEN:
+bar.sync 0;
+mul.wide.u32 %rd10, %r7, 128;
+add.s64 %rd11, %rd5, %rd10;
+st.global.u32 [%rd11], %r1;
+add.u32 %r7, %r7, 1;
+setp.lt.u32 %p3, %r7, 100;
+@%p3 bra ROUND;
+bra DONE;
+READER:
+@%p0 bra WAIT;
+POLL:
+ld.acquire.gpu.global.u32 %r3, [%rd2+40];
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra POLL;
+WAIT:
+bar.sync 1;
+ld.global.u32 %r4, [%rd7+1024];";
+
+#[test]
+fn messages_in_rounds() {
+    check(
+        ROUNDS,
+        &[
+            // Between this element and the flag there is no barrier.
+            ("[%rd7+1024];", "[%rd7+1152];"),
+            ("[%rd7+1024];", "[%rd7+1280];"),
+            ("bar.sync 0;\n", ""),
+            ("st.release.gpu", "st.relaxed.gpu"),
+        ],
+    );
+    // The other one first: each flag is written in front of a barrier that is in front of the element.
+    let other = ROUNDS.replace("[%rd2+40];", "[%rd2+32];");
+    assert_ne!(verdict(&other).0, Verdict::Free);
+}
+
 #[test]
 fn a_chain() {
     check(
@@ -220,6 +308,40 @@ st.release.gpu.global.u32 [%rd2+4], %r6;",
     );
 }
 
+/// One CTA has nothing to do, and passes its turn on.
+#[test]
+fn tickets_that_are_passed_on() {
+    let fenced = "@%p0 bra DONE;
+atom.relaxed.gpu.global.add.u32 %r3, [%rd2], 1;
+add.u32 %r6, %r3, 1;
+POLL:
+ld.relaxed.gpu.global.u32 %r4, [%rd2+4];
+setp.ne.u32 %p2, %r4, %r3;
+@%p2 bra POLL;
+fence.acq_rel.gpu;
+setp.eq.u32 %p3, %r2, 5;
+@%p3 bra PASS;
+ld.global.u32 %r5, [%rd1];
+add.u32 %r5, %r5, 1;
+st.global.u32 [%rd1], %r5;
+st.release.gpu.global.u32 [%rd2+4], %r6;
+bra DONE;
+PASS:
+st.release.gpu.global.b32 [%rd2+4], %r6;";
+    check(
+        fenced,
+        &[
+            ("st.release.gpu.global.u32", "st.relaxed.gpu.global.u32"),
+            (
+                "fence.acq_rel.gpu;\nsetp.eq.u32 %p3, %r2, 5;\n@%p3 bra PASS;",
+                "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra PASS;\nfence.acq_rel.gpu;",
+            ),
+        ],
+    );
+    let acquired = fenced.replace("ld.relaxed", "ld.acquire").replace("fence.acq_rel.gpu;\n", "");
+    check(&acquired, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
+}
+
 const LOCK: &str = "@%p0 bra DONE;
 TAKE:
 atom.acquire.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
@@ -270,6 +392,83 @@ fn a_lock() {
             ("fence.acq_rel.gpu;", ""),
             ("fence.acq_rel.gpu;\nld.global.u32 %r5, [%rd1];", "ld.global.u32 %r5, [%rd1];\nfence.acq_rel.gpu;"),
         ],
+    );
+}
+
+/// One CTA has nothing to do under the lock.
+#[test]
+fn a_lock_that_is_passed_on() {
+    let fenced = "@%p0 bra DONE;
+TAKE:
+atom.relaxed.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 bra TAKE;
+fence.acq_rel.gpu;
+setp.eq.u32 %p3, %r2, 5;
+@%p3 bra PASS;
+ld.global.u32 %r5, [%rd1];
+add.u32 %r5, %r5, 1;
+st.global.u32 [%rd1], %r5;
+fence.sc.gpu;
+st.relaxed.gpu.global.u32 [%rd2], 0;
+bra DONE;
+PASS:
+st.release.gpu.global.b32 [%rd2], 0;";
+    check(
+        fenced,
+        &[
+            ("fence.sc.gpu;\n", ""),
+            ("st.global.u32 [%rd1], %r5;\nfence.sc.gpu;", "fence.sc.gpu;\nst.global.u32 [%rd1], %r5;"),
+            (
+                "fence.acq_rel.gpu;\nsetp.eq.u32 %p3, %r2, 5;\n@%p3 bra PASS;",
+                "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra PASS;\nfence.acq_rel.gpu;",
+            ),
+        ],
+    );
+    let acquired = fenced.replace("atom.relaxed", "atom.acquire").replace("fence.acq_rel.gpu;\n", "");
+    check(&acquired, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
+}
+
+/// Who does not get the lock at once does something else.
+#[test]
+fn a_lock_that_is_tried() {
+    check(
+        "@%p0 bra DONE;
+atom.acquire.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+setp.eq.u32 %p3, %r2, 5;
+@%p3 bra PASS;
+@%p2 bra DONE;
+ld.global.u32 %r5, [%rd1];
+st.global.u32 [%rd1], %r5;
+st.release.gpu.global.u32 [%rd2], 0;
+bra DONE;
+PASS:
+@%p2 bra DONE;
+st.release.gpu.global.b32 [%rd2], 0;",
+        &[
+            ("PASS:\n@%p2 bra DONE;", "PASS:"),
+            ("@%p2 bra DONE;\nld.global.u32 %r5, [%rd1];", "ld.global.u32 %r5, [%rd1];\n@%p2 bra DONE;"),
+        ],
+    );
+}
+
+/// The one who had the lock before may be of another CTA, although each CTA has its own data.
+#[test]
+fn a_lock_for_data_of_a_cta() {
+    check(
+        "mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+TAKE:
+atom.relaxed.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 bra TAKE;
+fence.acq_rel.gpu;
+ld.global.u32 %r5, [%rd5];
+st.global.u32 [%rd5], %r5;
+fence.sc.gpu;
+st.relaxed.gpu.global.u32 [%rd2], 0;",
+        &[("fence.acq_rel.gpu;", "fence.acq_rel.cta;"), ("fence.sc.gpu;", "fence.sc.cta;")],
     );
 }
 
