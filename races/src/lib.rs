@@ -23,11 +23,14 @@
 pub mod address;
 pub mod assumption;
 pub mod check;
+mod count;
+mod doubts;
 pub mod eval;
 pub mod graph;
 pub mod launch;
 mod lemma;
 mod lock;
+mod order;
 mod paths;
 pub mod prove;
 mod publish;

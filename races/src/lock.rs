@@ -120,18 +120,7 @@ fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses: &[u
     {
         return true;
     }
-    let (own, other) = (&threads.all[take], &threads.all[store]);
-    threads.questions.meetings(own, other).into_iter().all(|meeting| {
-        let copies = [threads.add(), threads.add()];
-        let mut holds = Vec::new();
-        for (index, access) in [take, store].into_iter().enumerate() {
-            holds.extend(threads.holds(access, copies[index]));
-            holds.extend(threads.all_of(&meeting.holds[index], copies[index]));
-        }
-        let addresses = [0, 1].map(|index| threads.of(meeting.addresses[index], copies[index]));
-        holds.push(threads.questions.overlap(addresses, bytes));
-        threads.questions.ask(holds) == Answer::Never
-    })
+    threads.are_apart(take, store)
 }
 
 /// Whether a store gives back a lock that its thread has taken, once for each taking, and releases what was done under it.

@@ -16,8 +16,8 @@ use crate::{
     eval::Eval,
     graph::{Block, End, Order, blocks},
     launch::Sizes,
+    order::Orders,
     paths::Paths,
-    publish::Published,
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
     solve::Answer,
     state::{Slot, State},
@@ -227,19 +227,20 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// Takes away the pairs that the values of acquires, or locks, order.
+    /// Takes away the pairs that are in order beyond barriers.
     fn values(&mut self, all: &[Own], arrivals: &[Arrival]) {
         let paths = Paths { blocks: self.blocks };
         let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
-        let mut published = Published::new(&mut threads);
-        let is_ordered = |published: &mut Published<'_, '_, '_>, unproved: &Unproved| {
+        let within = self.proof.unproved.iter().filter(|unproved| !unproved.is_across);
+        let mut orders = Orders::new(&mut threads, within.flat_map(|unproved| unproved.steps).collect());
+        let is_ordered = |orders: &mut Orders<'_, '_, '_>, unproved: &Unproved| {
             let of = |step: usize| (0..all.len()).filter(move |at| all[*at].touch.step == step);
             let pairs = of(unproved.steps[0]).cartesian_product(of(unproved.steps[1]));
             let mut pairs = pairs.map(|(one, other)| [one, other]).peekable();
-            pairs.peek().is_some() && pairs.all(|pair| published.is_ordered(pair, unproved.is_across))
+            pairs.peek().is_some() && pairs.all(|pair| orders.is_ordered(pair, unproved.is_across))
         };
         // One that is left is enough for the kernel to be open.
-        if self.proof.unproved.iter().all(|unproved| is_ordered(&mut published, unproved)) {
+        if self.proof.unproved.iter().all(|unproved| is_ordered(&mut orders, unproved)) {
             self.proof.unproved.clear();
         }
     }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     paths::Paths,
     question::{Own, Questions, is_of_cta},
+    solve::Answer,
     term::{Shared, Term},
     walked::{Arrival, Target},
 };
@@ -142,6 +143,24 @@ impl<'q, 'f> Threads<'q, 'f> {
     pub fn meet(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
         let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.address, copy));
         self.questions.eval.terms.equal(a, b)
+    }
+
+    /// Whether two accesses, of any threads, have no byte in common.
+    pub fn are_apart(&mut self, one: usize, other: usize) -> bool {
+        let pair = [one, other];
+        let [a, b] = pair.map(|at| &self.all[at]);
+        let bytes = [a.touch.bytes, b.touch.bytes];
+        self.questions.meetings(a, b).into_iter().all(|meeting| {
+            let copies = [self.add(), self.add()];
+            let mut holds = Vec::new();
+            for index in 0..2 {
+                holds.extend(self.holds(pair[index], copies[index]));
+                holds.extend(self.all_of(&meeting.holds[index], copies[index]));
+            }
+            let addresses = [0, 1].map(|index| self.of(meeting.addresses[index], copies[index]));
+            holds.push(self.questions.overlap(addresses, bytes));
+            self.questions.ask(holds) == Answer::Never
+        })
     }
 
     /// The headers of the loops that two accesses are in.

@@ -684,6 +684,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 (_, Some(AtomOp::Add)) if !ty.is_float() => {
                     (value(self, 0).map(|by| self.eval.terms.add(loaded, by)), None)
                 }
+                (_, Some(AtomOp::Inc)) => (value(self, 0).map(|most| self.incremented(loaded, most)), None),
                 _ => (None, None),
             };
             let loaded = Some(loaded).filter(|_| access.reads && access.elements == 1);
@@ -701,6 +702,15 @@ impl<'w, 'f> Walk<'w, 'f> {
         let loaded = values.first().map(|(value, _)| *value).filter(|_| access.elements == 1);
         self.touch(at, state, guard, address, access.bytes(), Values { loaded, ..Values::default() });
         values
+    }
+
+    /// What `inc` writes: zero where memory has the most, or more.
+    fn incremented(&mut self, loaded: Term, most: Term) -> Term {
+        let terms = &mut self.eval.terms;
+        let bits = terms.bits(loaded);
+        let (zero, one) = (terms.constant(0, bits), terms.constant(1, bits));
+        let (more, below) = (terms.add(loaded, one), terms.less(false, loaded, most));
+        terms.choose(below, more, zero)
     }
 
     /// What a load reads.

@@ -592,3 +592,151 @@ fn more_stores_than_a_byte_counts() {
     let (is, why) = verdict(&message);
     assert_eq!(is, Verdict::Free, "{why}");
 }
+
+/// Of all CTAs, the last one to arrive reads what the others have written.
+const LAST: &str = "@%p0 bra JOIN;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5], %r2;
+mov.u32 %r3, %nctaid.x;
+sub.u32 %r3, %r3, 1;
+atom.acq_rel.gpu.global.add.u32 %r4, [%rd2], 1;
+setp.eq.u32 %p2, %r4, %r3;
+selp.u32 %r5, 1, 0, %p2;
+st.shared.u32 [word], %r5;
+JOIN:
+bar.sync 0;
+ld.shared.u32 %r6, [word];
+setp.eq.u32 %p3, %r6, 0;
+@%p3 bra DONE;
+mul.wide.u32 %rd6, %r1, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.u32 %r7, [%rd7];
+st.global.u32 [%rd7+1024], %r7;
+@%p0 bra DONE;
+st.global.u32 [%rd2], 0;";
+
+#[test]
+fn the_last_block() {
+    let add = "atom.acq_rel.gpu.global.add.u32 %r4, [%rd2], 1;";
+    check(
+        LAST,
+        &[
+            (".acq_rel.gpu", ".relaxed.gpu"),
+            (".acq_rel.gpu", ".acquire.gpu"),
+            (".acq_rel.gpu", ".release.gpu"),
+            (".acq_rel.gpu", ".acq_rel.cta"),
+            ("sub.u32 %r3, %r3, 1;", "sub.u32 %r3, %r3, 2;"),
+            ("sub.u32 %r3, %r3, 1;", "shr.u32 %r3, %r3, 1;"),
+            ("[%rd2], 1;", "[%rd2], 2;"),
+            // Two arrivals of a CTA, and one more of any thread.
+            (add, &format!("{add}\n{add}")),
+            ("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;"),
+            ("JOIN:", "JOIN:\nred.relaxed.gpu.global.add.u32 [%rd2], 1;"),
+            // A counter of each CTA.
+            ("mov.u32 %r3, %nctaid.x;", "add.s64 %rd2, %rd2, %rd4;\nmov.u32 %r3, %nctaid.x;"),
+            ("setp.eq.u32 %p3, %r6, 0;", "setp.eq.u32 %p3, %r6, 1;"),
+            ("setp.eq.u32 %p2, %r4, %r3;", "setp.le.u32 %p2, %r4, %r3;"),
+            ("bar.sync 0;\n", ""),
+            ("st.shared.u32 [word], %r5;", "st.shared.u32 [word+4], %r5;"),
+            ("JOIN:\n", "JOIN:\n@%p0 st.shared.u32 [word], 1;\n"),
+            // The counter is set back by all, and what each CTA writes is written behind its arrival.
+            ("bar.sync 0;\n", "bar.sync 0;\n@%p0 bra NEXT;\nst.global.u32 [%rd2], 0;\nNEXT:\n"),
+            ("JOIN:\nbar.sync 0;", "st.global.u32 [%rd5], 1;\nJOIN:\nbar.sync 0;"),
+            // Each CTA reads.
+            ("@%p3 bra DONE;\n", ""),
+            // The grid has other directions.
+            ("setp.eq.u32 %p3, %r6, 0;", "mov.u32 %r9, %ctaid.y;\nsetp.eq.u32 %p3, %r6, 0;"),
+        ],
+    );
+    let fenced = LAST
+        .replace("atom.acq_rel", "fence.acq_rel.gpu;\natom.relaxed")
+        .replace("setp.eq.u32 %p2", "membar.gl;\nsetp.eq.u32 %p2");
+    check(&fenced, &[("fence.acq_rel.gpu;\n", ""), ("membar.gl;\n", "")]);
+    // Each thread's fence behind the barrier comes too late: the first thread has arrived, and read, without one.
+    let late =
+        fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");
+    assert_ne!(verdict(&late).0, Verdict::Free);
+    let wrapped =
+        LAST.replace("add.u32 %r4, [%rd2], 1;", "inc.u32 %r4, [%rd2], %r3;").replace("st.global.u32 [%rd2], 0;", "");
+    check(&wrapped, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);
+}
+
+/// All threads of a CTA write, and the first one arrives for them.
+#[test]
+fn the_last_block_of_all_threads() {
+    check(
+        "mad.lo.u32 %r8, %r2, 32, %r1;
+mul.wide.u32 %rd4, %r8, 4;
+add.s64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5], %r2;
+bar.sync 1;
+@%p0 bra JOIN;
+mov.u32 %r3, %nctaid.x;
+sub.u32 %r3, %r3, 1;
+fence.acq_rel.gpu;
+atom.relaxed.gpu.global.add.u32 %r4, [%rd2], 1;
+fence.acq_rel.gpu;//
+setp.eq.u32 %p2, %r4, %r3;
+selp.u32 %r5, 1, 0, %p2;
+st.shared.u32 [word], %r5;
+JOIN:
+bar.sync 0;
+ld.shared.u32 %r6, [word];
+setp.eq.u32 %p3, %r6, 0;
+@%p3 bra DONE;
+xor.b32 %r9, %r8, 33;
+mul.wide.u32 %rd6, %r9, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.u32 %r7, [%rd7];",
+        &[
+            ("fence.acq_rel.gpu;\n", ""),
+            ("fence.acq_rel.gpu;//\n", ""),
+            ("bar.sync 1;\n", ""),
+            ("bar.sync 1;\n@%p0 bra JOIN;", "bar.sync 1;\nst.global.u32 [%rd5], 1;\n@%p0 bra JOIN;"),
+            // A fence of each thread, and none of the one that arrives for them.
+            (
+                "bar.sync 1;\n@%p0 bra JOIN;\nmov.u32 %r3, %nctaid.x;\nsub.u32 %r3, %r3, 1;\nfence.acq_rel.gpu;\n",
+                "fence.acq_rel.gpu;\nbar.sync 1;\n@%p0 bra JOIN;\nmov.u32 %r3, %nctaid.x;\nsub.u32 %r3, %r3, 1;\n",
+            ),
+        ],
+    );
+}
+
+/// All CTAs wait for all.
+#[test]
+fn a_barrier_of_the_grid() {
+    check(
+        "mad.lo.u32 %r8, %r2, 32, %r1;
+mul.wide.u32 %rd4, %r8, 4;
+add.s64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5], %r2;
+bar.sync 1;
+@%p0 bra JOIN;
+mov.u32 %r3, %nctaid.x;
+atom.release.gpu.global.add.u32 %r4, [%rd2], 1;
+POLL:
+ld.acquire.gpu.global.u32 %r5, [%rd2];
+setp.lt.u32 %p2, %r5, %r3;
+@%p2 bra POLL;
+JOIN:
+bar.sync 0;
+xor.b32 %r9, %r8, 33;
+mul.wide.u32 %rd6, %r9, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.u32 %r7, [%rd7];",
+        &[
+            ("atom.release.gpu", "atom.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.acquire.cta"),
+            ("setp.lt.u32 %p2, %r5, %r3;", "setp.le.u32 %p2, %r5, 1;"),
+            ("setp.lt.u32 %p2, %r5, %r3;", "setp.eq.u32 %p2, %r5, %r3;"),
+            ("bar.sync 1;\n", ""),
+            ("bar.sync 0;\n", ""),
+            ("@%p2 bra POLL;\n", ""),
+            ("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nst.global.u32 [%rd5], 1;"),
+            ("POLL:", "st.relaxed.gpu.global.u32 [%rd2], 64;\nPOLL:"),
+            ("bar.sync 1;\n", "bar.sync 1;\n@%p0 bra OVER;\natom.release.gpu.global.add.u32 %r4, [%rd2], 1;\nOVER:\n"),
+        ],
+    );
+}

@@ -1,0 +1,268 @@
+//! What would stand against an order: the other ways in which an access can have read what it has.
+
+use ptx_isa::{AtomOp, Scope};
+use rustc_hash::FxHashSet;
+
+use crate::{
+    question::is_of_cta,
+    solve::Answer,
+    term::Term,
+    threads::{Copy, PAIR, Threads},
+};
+
+/// The most questions about two accesses.
+const QUESTIONS: usize = 300;
+
+/// The largest number that an atomic adds to a counter of which it is assumed that it does not wrap around.
+const SMALL: u64 = 1 << 16;
+
+/// Something that would stand against an order.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    pub holds: Vec<Term>,
+    /// The thread that it brings into the question.
+    pub copy: Option<Copy>,
+}
+
+/// An operation that gives no two threads the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    /// An addition to what only additions change: each reads another number.
+    Ticket,
+    /// A `cas` whose expected value nobody writes: one succeeds.
+    Once,
+}
+
+/// Collects doubts, and asks whether they can hold.
+pub struct Doubts<'t, 'q, 'f> {
+    pub threads: &'t mut Threads<'q, 'f>,
+    tokens: Vec<(usize, Token)>,
+    /// The steps that may have a race within a CTA, as far as barriers tell.
+    pub racy: FxHashSet<usize>,
+    /// How many questions there may have been when the one about two accesses is given up.
+    most: usize,
+}
+
+impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
+    pub fn new(threads: &'t mut Threads<'q, 'f>, racy: FxHashSet<usize>) -> Self {
+        threads.scope = Scope::Gpu;
+        let mut own = Self { threads, tokens: Vec::new(), racy, most: 0 };
+        own.tokens = (0..own.threads.all.len()).filter_map(|at| Some((at, own.token(at)?))).collect();
+        own
+    }
+
+    /// Begins with a question about two accesses.
+    pub fn begin(&mut self) {
+        self.most = self.threads.questions.count + QUESTIONS;
+    }
+
+    /// Whether some atomic is a ticket.
+    pub fn has_tickets(&self) -> bool {
+        self.tokens.iter().any(|(_, token)| *token == Token::Ticket)
+    }
+
+    /// Whether there is no choice of a doubt from each row that can hold together with what is known.
+    pub fn is_impossible(&mut self, holds: &[Term], copies: &[Copy], rows: &[Vec<Doubt>]) -> bool {
+        if self.threads.questions.count > self.most {
+            return false;
+        }
+        let mut conditions = holds.to_vec();
+        conditions.extend(self.facts(copies));
+        if self.threads.questions.ask(conditions) == Answer::Never {
+            return true;
+        }
+        let Some((first, rest)) = rows.split_first() else { return false };
+        first.iter().all(|doubt| {
+            let holds: Vec<Term> = holds.iter().chain(&doubt.holds).copied().collect();
+            let copies: Vec<Copy> = copies.iter().copied().chain(doubt.copy).collect();
+            self.is_impossible(&holds, &copies, rest)
+        })
+    }
+
+    /// What it would take for a load to have read what memory has at the beginning: zero, but in shared memory anything. Where the first
+    /// thread of the CTA has written to it in front of a barrier, that is not to be read any more.
+    fn initial(&mut self, load: (usize, Copy)) -> Doubt {
+        let is_of_cta = is_of_cta(self.threads.flat(), &self.threads.all[load.0]);
+        let mut holds = Vec::new();
+        if let Some(value) = self.threads.loaded(load.0, load.1).filter(|_| !is_of_cta) {
+            let terms = &mut self.threads.questions.eval.terms;
+            let zero = terms.constant(0, terms.bits(value));
+            holds.push(terms.equal(value, zero));
+        }
+        for store in 0..self.threads.all.len() {
+            let (own, read) = (&self.threads.all[store], &self.threads.all[load.0]);
+            let is_such = is_of_cta && own.access.writes && own.touch.bytes == read.touch.bytes;
+            if !is_such || !self.is_behind(store, load.0) {
+                continue;
+            }
+            let meetings = self.threads.questions.meetings(own, read);
+            let Some((first, known)) = self.threads.first_of_cta(store, load) else { continue };
+            let done = self.threads.does(store, first);
+            for meeting in meetings {
+                let mut written = vec![done];
+                for (at, copy) in [(0, first), (1, load.1)] {
+                    written.extend(self.threads.all_of(&meeting.holds[at], copy));
+                }
+                let addresses =
+                    [(0, first), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
+                let terms = &mut self.threads.questions.eval.terms;
+                written.push(terms.equal(addresses[0], addresses[1]));
+                let written = terms.all(written);
+                holds.push(terms.not(written));
+            }
+            holds.extend(known);
+        }
+        Doubt { holds, copy: None }
+    }
+
+    /// Whether an access of each thread of a CTA is behind a barrier behind another access of each.
+    pub fn is_behind(&mut self, one: usize, other: usize) -> bool {
+        let behind = self.threads.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
+        self.threads.questions.eval.terms.value(behind) == Some(1)
+    }
+
+    /// Whether each thread of a CTA is behind an acquire of another one.
+    pub fn is_handed_on(&mut self, load: usize, second: usize) -> bool {
+        self.is_behind(load, second) && self.threads.acquires_for_all(load)
+    }
+
+    /// What it would take for a load to have read something that is not right: what memory has at the beginning, or what somebody writes.
+    pub fn writers(
+        &mut self,
+        load: (usize, Copy),
+        is_right: &mut dyn FnMut(&mut Self, (usize, Copy)) -> Term,
+    ) -> Vec<Doubt> {
+        let mut all = vec![self.initial(load)];
+        for store in 0..self.threads.all.len() {
+            let (own, seen) = (&self.threads.all[store], &self.threads.all[load.0]);
+            if !own.access.writes {
+                continue;
+            }
+            let bytes = [own.touch.bytes, seen.touch.bytes];
+            for meeting in self.threads.questions.meetings(own, seen) {
+                let new = self.threads.add();
+                let mut holds = self.threads.holds(store, new);
+                holds.extend(self.threads.all_of(&meeting.holds[0], new));
+                holds.extend(self.threads.all_of(&meeting.holds[1], load.1));
+                let addresses = [(0, new), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
+                holds.push(self.threads.questions.overlap(addresses, bytes));
+                holds.extend(self.written((store, new), load));
+                if is_of_cta(self.threads.flat(), own) {
+                    holds.push(self.threads.same("ctaid", new, load.1));
+                }
+                if bytes[0] == bytes[1] {
+                    let right = is_right(self, (store, new));
+                    holds.push(self.threads.questions.eval.terms.not(right));
+                }
+                all.push(Doubt { holds, copy: Some(new) });
+            }
+        }
+        all
+    }
+
+    /// That a store has written what a load has read.
+    fn written(&mut self, (store, writer): (usize, Copy), (load, copy): (usize, Copy)) -> Vec<Term> {
+        let (own, seen) = (&self.threads.all[store].touch, &self.threads.all[load].touch);
+        let expected = own.expected.zip(own.loaded);
+        let stored = own.stored.zip(seen.loaded).filter(|_| own.bytes == seen.bytes);
+        let mut all = Vec::new();
+        for (a, b, copy) in expected.map(|(a, b)| (a, b, writer)).into_iter().chain(stored.map(|(a, b)| (a, b, copy))) {
+            let (a, b) = (self.threads.of(a, writer), self.threads.of(b, copy));
+            let terms = &mut self.threads.questions.eval.terms;
+            if terms.bits(a) == terms.bits(b) {
+                all.push(terms.equal(a, b));
+            }
+        }
+        all
+    }
+
+    /// What tokens tell of some threads.
+    fn facts(&mut self, copies: &[Copy]) -> Vec<Term> {
+        let mut all = Vec::new();
+        for (at, token) in self.tokens.clone() {
+            for (index, one) in copies.iter().enumerate() {
+                for other in &copies[index + 1..] {
+                    let pair = [*one, *other];
+                    let mut both: Vec<Term> = pair.map(|copy| self.threads.does(at, copy)).into();
+                    both.push(self.threads.meet((at, *one), (at, *other)));
+                    let values = pair.map(|copy| self.threads.loaded(at, copy));
+                    let [Some(a), Some(b)] = values else { continue };
+                    match token {
+                        Token::Ticket => both.push(self.threads.questions.eval.terms.equal(a, b)),
+                        Token::Once => {
+                            let Some(expected) = self.threads.all[at].touch.expected else { continue };
+                            for (copy, value) in [(*one, a), (*other, b)] {
+                                let expected = self.threads.of(expected, copy);
+                                both.push(self.threads.questions.eval.terms.equal(value, expected));
+                            }
+                        }
+                    }
+                    let same = self.threads.same_instance(at, *one, *other);
+                    let terms = &mut self.threads.questions.eval.terms;
+                    let (both, apart) = (terms.all(both), terms.not(same));
+                    let wrong = terms.and(both, apart);
+                    all.push(terms.not(wrong));
+                }
+            }
+        }
+        all
+    }
+
+    /// What an access gives each thread its own of.
+    fn token(&mut self, at: usize) -> Option<Token> {
+        let own = &self.threads.all[at];
+        let token = match own.access.op? {
+            AtomOp::Add => Token::Ticket,
+            AtomOp::Cas => Token::Once,
+            _ => return None,
+        };
+        if own.touch.loaded.is_none() || !self.threads.is_strong(at) {
+            return None;
+        }
+        let stores = (0..self.threads.all.len()).filter(|store| self.threads.all[*store].access.writes);
+        let is_kept = stores.collect::<Vec<_>>().into_iter().all(|store| self.keeps((at, token), store));
+        is_kept.then_some(token)
+    }
+
+    /// Whether a store leaves a token what it is.
+    fn keeps(&mut self, (at, token): (usize, Token), store: usize) -> bool {
+        let (own, other) = (&self.threads.all[at], &self.threads.all[store]);
+        let bytes = [own.touch.bytes, other.touch.bytes];
+        if token == Token::Ticket && bytes[0] == bytes[1] && self.adds(store) {
+            return true;
+        }
+        self.threads.questions.meetings(own, other).into_iter().all(|meeting| {
+            self.threads.keep(0);
+            let copies = [self.threads.add(), self.threads.add()];
+            let mut holds = Vec::new();
+            for (index, access) in [at, store].into_iter().enumerate() {
+                holds.extend(self.threads.holds(access, copies[index]));
+                holds.extend(self.threads.all_of(&meeting.holds[index], copies[index]));
+            }
+            let addresses = [0, 1].map(|index| self.threads.of(meeting.addresses[index], copies[index]));
+            holds.push(self.threads.questions.overlap(addresses, bytes));
+            let touches = [at, store].map(|at| &self.threads.all[at].touch);
+            if token == Token::Once
+                && bytes[0] == bytes[1]
+                && let (Some(expected), Some(stored)) = (touches[0].expected, touches[1].stored)
+            {
+                let [expected, stored] =
+                    [(expected, copies[0]), (stored, copies[1])].map(|(term, copy)| self.threads.of(term, copy));
+                holds.push(self.threads.questions.eval.terms.equal(expected, stored));
+            }
+            self.threads.questions.ask(holds) == Answer::Never
+        })
+    }
+
+    /// Whether an access adds a small number, so that the sum grows.
+    fn adds(&mut self, at: usize) -> bool {
+        let own = &self.threads.all[at];
+        let Some((stored, loaded)) = own.touch.stored.zip(own.touch.loaded) else { return false };
+        if own.access.op != Some(AtomOp::Add) || !self.threads.is_strong(at) {
+            return false;
+        }
+        let terms = &mut self.threads.questions.eval.terms;
+        let by = terms.sub(stored, loaded);
+        terms.value(by).is_some_and(|by| (1..SMALL).contains(&by))
+    }
+}

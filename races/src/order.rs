@@ -1,0 +1,57 @@
+//! Order beyond barriers, of each two accesses: by locks, by values, and by counting.
+
+use ptx_isa::Scope;
+use rustc_hash::FxHashSet;
+
+use crate::{
+    count::{Counter, counters, is_counted},
+    doubts::Doubts,
+    lock::is_locked,
+    publish::is_published,
+    term::Term,
+    threads::{PAIR, Threads},
+};
+
+/// Looks for order.
+pub struct Orders<'t, 'q, 'f> {
+    doubts: Doubts<'t, 'q, 'f>,
+    counters: Vec<Counter>,
+}
+
+impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
+    /// Some steps may have a race within a CTA, as far as barriers tell.
+    pub fn new(threads: &'t mut Threads<'q, 'f>, racy: FxHashSet<usize>) -> Self {
+        let mut doubts = Doubts::new(threads, racy);
+        let counters = counters(&mut doubts);
+        Self { doubts, counters }
+    }
+
+    /// Whether two accesses are in order wherever threads of one CTA, or of two, meet at them.
+    pub fn is_ordered(&mut self, accesses: [usize; 2], is_across: bool) -> bool {
+        let Self { doubts, counters } = self;
+        let [one, other] = accesses.map(|at| &doubts.threads.all[at]);
+        let bytes = [one.touch.bytes, other.touch.bytes];
+        doubts.threads.questions.meetings(one, other).into_iter().all(|meeting| {
+            let threads = &mut *doubts.threads;
+            threads.scope = if is_across { Scope::Gpu } else { Scope::Cta };
+            threads.keep_pair();
+            let mut holds = apart(threads, is_across);
+            for (at, copy) in PAIR.into_iter().enumerate() {
+                holds.extend(threads.holds(accesses[at], copy));
+                holds.extend(threads.all_of(&meeting.holds[at], copy));
+            }
+            let addresses = PAIR.map(|copy| threads.of(meeting.addresses[copy], copy));
+            holds.push(threads.questions.overlap(addresses, bytes));
+            is_locked(threads, &holds, accesses)
+                || is_published(doubts, &holds, accesses)
+                || is_across && is_counted(doubts, counters, &holds, accesses)
+        })
+    }
+}
+
+/// That both threads are in two CTAs, or in one and not the same.
+fn apart(threads: &mut Threads<'_, '_>, is_across: bool) -> Vec<Term> {
+    let [cta, thread] = ["ctaid", "tid"].map(|name| threads.same(name, PAIR[0], PAIR[1]));
+    let terms = &mut threads.questions.eval.terms;
+    if is_across { vec![terms.not(cta)] } else { vec![cta, terms.not(thread)] }
+}
