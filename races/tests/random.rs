@@ -243,6 +243,82 @@ fn hands_on(seed: u64) -> String {
     kernel.text
 }
 
+/// A kernel whose CTAs count how many of them have arrived: the last one, or each behind all, reads what the others wrote. Each part is
+/// often as it has to be.
+fn counts_arrivals(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
+    kernel.line(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n\
+         .shared .align 4 .b8 word[8];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %nctaid.x;\n\
+         mul.wide.u32 %rd4, %r0, 4;\nadd.s64 %rd5, %rd1, %rd4;",
+    );
+    let is_last = kernel.below(3) > 0;
+    if is_last {
+        kernel.line("sub.u32 %r1, %r1, 1;");
+    }
+    let most = kernel.one(&["0", "0", "0", "0", "0", "1"]);
+    kernel.line(format_args!("setp.gt.u32 %p0, %r8, {most};"));
+    if kernel.below(8) == 0 {
+        kernel.line("setp.eq.u32 %p1, %r0, 2;\n@%p1 bra DONE;");
+    }
+    kernel.line("@%p0 bra JOIN;");
+    let own = ["st.global.u32 [%rd5], %r0;"; 6];
+    let write =
+        kernel.one(&[&own[..], &["st.global.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"]].concat());
+    kernel.line(write);
+    let sem = kernel.one(&["acq_rel", "acq_rel", "acq_rel", "release", "acquire", "relaxed"]);
+    let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+    let fence = if sem == "acq_rel" { "" } else { "fence.acq_rel.gpu;" };
+    let fences = [0, 1].map(|_| kernel.one(&[fence, fence, fence, "fence.acq_rel.cta;", ""]));
+    let op = kernel.one(&[
+        "add.u32 %r2, [%rd2], 1;",
+        "add.u32 %r2, [%rd2], 1;",
+        "add.u32 %r2, [%rd2], 2;",
+        "inc.u32 %r2, [%rd2], %r1;",
+    ]);
+    kernel.line(fences[0]);
+    kernel.line(format_args!("atom.{sem}.{scope}.global.{op}"));
+    if kernel.below(8) == 0 {
+        kernel.line("red.relaxed.gpu.global.add.u32 [%rd2], 1;");
+    }
+    if is_last {
+        kernel.line(fences[1]);
+        let cmp = kernel.one(&["eq", "eq", "eq", "eq", "ge", "le", "ne"]);
+        kernel.line(format_args!("setp.{cmp}.u32 %p2, %r2, %r1;\nselp.u32 %r3, 1, 0, %p2;"));
+        let word = kernel.one(&["word", "word", "word", "word", "word", "word+4"]);
+        kernel.line(format_args!("st.shared.u32 [{word}], %r3;"));
+    } else {
+        let cmp = kernel.one(&["lt", "lt", "ne", "le"]);
+        let sem = kernel.one(&["acquire", "acquire", "acquire", "relaxed"]);
+        kernel.line(format_args!(
+            "POLL:\nld.{sem}.{scope}.global.u32 %r3, [%rd2];\nsetp.{cmp}.u32 %p2, %r3, %r1;\n@%p2 bra POLL;"
+        ));
+        kernel.line(fences[1]);
+    }
+    kernel.line("JOIN:");
+    let barrier = kernel.one(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]);
+    kernel.line(barrier);
+    if is_last {
+        let cmp = kernel.one(&["eq", "eq", "eq", "eq", "ne"]);
+        kernel.line(format_args!("ld.shared.u32 %r4, [word];\nsetp.{cmp}.u32 %p3, %r4, 0;\n@%p3 bra DONE;"));
+    }
+    kernel.line("setp.ne.u32 %p3, %r8, 0;\n@%p3 bra DONE;");
+    for _ in 0..1 + kernel.below(2) {
+        let line = kernel.one(&[
+            "ld.global.u32 %r5, [%rd1];",
+            "ld.global.u32 %r5, [%rd1+4];",
+            "ld.global.u32 %r5, [%rd5];",
+            "st.global.u32 [%rd1+64], %r0;",
+            "st.global.u32 [%rd2], 0;",
+            "st.global.u32 [%rd5], %r0;",
+        ]);
+        kernel.line(line);
+    }
+    kernel.line("DONE:\nret;\n}");
+    kernel.text
+}
+
 /// A race or a divergent barrier of an execution, if there is one.
 fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
     for seed in 0..if is_zero { 8 } else { 4 } {
@@ -303,4 +379,9 @@ fn what_is_proved_free_has_no_race() {
 #[test]
 fn what_is_in_order_by_values_has_no_race() {
     check(hands_on, true, [40, 100]);
+}
+
+#[test]
+fn what_is_behind_the_last_arrival_has_no_race() {
+    check(counts_arrivals, true, [40, 100]);
 }
