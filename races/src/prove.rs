@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use ptx_isa::{
     Sem, Space,
-    flat::{Action, Barrier, Flat, Operand},
+    flat::{Action, Barrier, Flat, Operand, Step},
     graph::reached,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ use crate::{
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
     solve::Answer,
     state::{Slot, State},
-    term::{Shared, Term, Terms},
+    term::{Binary, Shared, Term, Terms},
     threads::Threads,
     walk::{Known, Walk, Written},
     walked::{Arrival, Open, Target, Touch, Walked},
@@ -61,7 +61,21 @@ impl Proof {
 
 /// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
-    let proof = by(flat, sizes, may_alias, limits, Means::Barriers);
+    let prove = |means, warps| by(flat, sizes, may_alias, limits, means, warps);
+    let mut proof = prove(Means::Barriers, Warps::All);
+    let is_warp = |step: &Step| matches!(&step.action, Action::Barrier(barrier) if is_of_warp(barrier));
+    if !proof.holds() && flat.steps.iter().any(is_warp) {
+        let apart = prove(Means::Barriers, Warps::Apart);
+        // What threads of one warp leave open is worth a look where others leave nothing.
+        if apart.holds() {
+            let same = prove(Means::Barriers, Warps::Same);
+            if same.holds() {
+                proof = same;
+                proof.assumptions.extend(apart.assumptions);
+                proof.questions += apart.questions;
+            }
+        }
+    }
     let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();
     let is_acquire = |action: &Action| match action {
         Action::Access(access) => matches!(access.sem, Sem::Acquire | Sem::AcqRel),
@@ -71,7 +85,7 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
     if is_open || !flat.steps.iter().any(|step| is_acquire(&step.action)) {
         return proof;
     }
-    let whole = by(flat, sizes, may_alias, limits, Means::Values);
+    let whole = prove(Means::Values, Warps::All);
     if whole.holds() { whole } else { proof }
 }
 
@@ -84,7 +98,18 @@ enum Means {
     Values,
 }
 
-fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means) -> Proof {
+/// Which threads of a CTA a proof is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Warps {
+    /// All of them.
+    All,
+    /// Those of different warps.
+    Apart,
+    /// Those of one warp, which barriers of the warp order, too.
+    Same,
+}
+
+fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, warps: Warps) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     for step in &flat.steps {
@@ -95,7 +120,8 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means) 
             proof.open.insert((step.line, "a barrier of some threads of the CTA is not followed".to_owned()));
         }
     }
-    let blocks = blocks(flat, |action| matches!(action, Action::Barrier(barrier) if is_whole(barrier, threads)));
+    let is_cut = |barrier: &Barrier| is_whole(barrier, threads) || warps == Warps::Same && is_of_warp(barrier);
+    let blocks = blocks(flat, |action| matches!(action, Action::Barrier(barrier) if is_cut(barrier)));
     let next = |block: usize| blocks[block].next();
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
         let line = flat.steps.first().map_or(0, |step| step.line);
@@ -103,7 +129,7 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means) 
         return proof;
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
-    prover.means = means;
+    (prover.means, prover.warps) = (means, warps);
     prover.run();
     let Questions { assumptions, count: questions, .. } = prover.questions;
     Proof { assumptions, questions, ..prover.proof }
@@ -119,6 +145,12 @@ fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
     !barrier.warp && barrier.waits && matches!(barrier.id, Operand::Constant(_)) && count
 }
 
+/// Whether all threads of a warp take part in a barrier.
+fn is_of_warp(barrier: &Barrier) -> bool {
+    // A mask of 32 bits, as the text has it.
+    barrier.warp && matches!(barrier.id, Operand::Constant(mask) if mask as u32 == u32::MAX)
+}
+
 struct Prover<'p> {
     questions: Questions<'p>,
     blocks: &'p [Block],
@@ -129,6 +161,7 @@ struct Prover<'p> {
     steps_left: usize,
     walks: u32,
     means: Means,
+    warps: Warps,
     proof: Proof,
 }
 
@@ -175,7 +208,8 @@ impl<'p> Prover<'p> {
         let eval = Eval { flat, sizes, terms: Terms::default() };
         let questions = Questions { eval, may_alias, limits, assumptions: sizes.assumptions().collect(), count: 0 };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);
-        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, means: Means::Barriers, proof }
+        let (means, warps) = (Means::Barriers, Warps::All);
+        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, means, warps, proof }
     }
 
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
@@ -218,7 +252,7 @@ impl<'p> Prover<'p> {
         let all = self.own(whole.touches);
         let (of_cta, all): (Vec<Own>, Vec<Own>) =
             all.into_iter().partition(|own| is_of_cta(self.questions.eval.flat, own));
-        if self.questions.eval.sizes.grid != [Some(1); 3] {
+        if self.questions.eval.sizes.grid != [Some(1); 3] && self.warps != Warps::Same {
             self.pairs(&all, Shared::Grid);
         }
         if self.means == Means::Values {
@@ -268,7 +302,12 @@ impl<'p> Prover<'p> {
         // For each interval, the steps in it. Where not only barriers order, another CTA may write in front of any of them.
         let mut unstable: FxHashSet<usize> = FxHashSet::default();
         let blocks = self.blocks;
-        let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
+        let steps = &self.questions.eval.flat.steps;
+        // Between two barriers of a warp, another warp may write.
+        let is_barrier = |block: usize| match blocks[block].end {
+            End::Barrier(step, _) => !matches!(&steps[step].action, Action::Barrier(barrier) if barrier.warp),
+            _ => false,
+        };
         let starts = (0..blocks.len()).filter(|block| is_barrier(*block)).map(|block| blocks[block].next()[0]);
         for start in std::iter::once(0).chain(starts) {
             let next = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
@@ -360,7 +399,26 @@ impl<'p> Prover<'p> {
         }
         let apart = self.questions.eval.terms.not(same);
         two.holds.push(apart);
+        if common == Shared::Cta && self.warps == Warps::Same {
+            let same = self.same_warp(&mut two);
+            two.holds.push(same);
+        }
         two
+    }
+
+    /// That two threads of a CTA are of one warp: that of a thread is its number divided by 32.
+    fn same_warp(&mut self, two: &mut Two) -> Term {
+        let eval = &mut self.questions.eval;
+        let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| eval.special(name));
+        let [width, height] = ["ntid.x", "ntid.y"].map(|name| eval.special(name));
+        let plane = eval.terms.binary(Binary::Mul, z, height);
+        let row = eval.terms.add(y, plane);
+        let row = eval.terms.binary(Binary::Mul, row, width);
+        let number = eval.terms.add(x, row);
+        let five = eval.terms.constant(5, 32);
+        let warp = eval.terms.binary(Binary::ShrUnsigned, number, five);
+        let [one, other] = [0, 1].map(|thread| self.renamed(two, warp, thread));
+        self.questions.eval.terms.equal(one, other)
     }
 
     fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
@@ -403,6 +461,10 @@ impl<'p> Prover<'p> {
     /// Each two accesses, of which one is of the first thread and the other of the second one.
     fn pairs(&mut self, all: &[Own], common: Shared) {
         let mut two = self.two(common);
+        if common == Shared::Cta && self.warps == Warps::Apart {
+            let same = self.same_warp(&mut two);
+            two.holds.push(self.questions.eval.terms.not(same));
+        }
         for (at, one) in all.iter().enumerate() {
             for other in &all[at..] {
                 if let Some(unproved) = self.pair(&mut two, one, other) {

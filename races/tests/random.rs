@@ -63,7 +63,11 @@ impl Kernel {
             // The thread in the grid, and one that others may have, too.
             _ => self.one(&["%r8", "%r9"]).to_owned(),
         };
-        self.line(format_args!("and.b32 %r10, {index}, 1023;\nmul.wide.u32 %rd3, %r10, 4;"));
+        // The thread beside this one, of the same warp or of another.
+        let beside = self.one(&["0", "0", "0", "1", "32"]);
+        self.line(format_args!(
+            "xor.b32 %r10, {index}, {beside};\nand.b32 %r10, %r10, 1023;\nmul.wide.u32 %rd3, %r10, 4;"
+        ));
         match base {
             "buf" => self.line("mov.u64 %rd4, buf;\nadd.s64 %rd3, %rd3, %rd4;"),
             base => self.line(format_args!("add.s64 %rd3, %rd3, {base};")),
@@ -124,7 +128,10 @@ impl Kernel {
                 0..6 => self.access(),
                 6..9 => self.arithmetic(),
                 9..11 => self.compare("%p1"),
-                11..14 => self.line("bar.sync 0;"),
+                11..14 => {
+                    let barrier = self.one(&["bar.sync 0;", "bar.warp.sync -1;"]);
+                    self.line(barrier);
+                }
                 14 if depth < 2 => {
                     self.labels += 1;
                     let label = self.labels;

@@ -68,7 +68,7 @@ fn barriers_order() {
     check(&exchange("bar.sync 0, 64;"), FREE);
     check(&exchange("bar.arrive 0, 64;"), NOT_FREE);
     check(&exchange(""), RACE);
-    check(&exchange("bar.warp.sync -1;"), NOT_FREE);
+    check(&exchange("bar.warp.sync -1;"), FREE);
     check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
     check(&exchange("membar.cta;"), RACE);
     check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", DIVERGENT);
@@ -212,4 +212,61 @@ fn the_book_has_every_assumption() {
     for assumption in Assumption::iter() {
         assert!(page.contains(&format!("| {assumption} |")), "docs/races.md has no '{assumption}'");
     }
+}
+
+#[test]
+fn barriers_of_a_warp_order_its_threads() {
+    // Beside each thread: the other one of a pair.
+    let pairs = "xor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\n";
+    let exchange = format!("{pairs}st.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];");
+    check(&exchange, FREE);
+    check_all(&exchange, FREE);
+    check(&exchange.replace("bar.warp.sync -1", "bar.warp.sync 65535"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1;\n", ""), RACE);
+    check(&exchange.replace("%r1, 1;", "%r1, 31;"), FREE);
+    check(&exchange.replace("%r1, 1;", "%r1, 32;"), RACE);
+    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync -1;"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.warp.sync -1;"), RACE);
+    check(&exchange.replace("bar.warp.sync -1;", "shfl.sync.bfly.b32 %r7, %r1, 1, 31, -1;"), RACE);
+    // Without a barrier in front of the next round, the next word is written too early.
+    let rounds = |end: &str| {
+        format!(
+            "{pairs}mov.u32 %r7, 0;\nL:\nst.shared.u32 [%rd2], %r7;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];\n{end}add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 9;\n@%p1 bra L;"
+        )
+    };
+    check(&rounds("bar.warp.sync -1;\n"), FREE);
+    check(&rounds("bar.sync 0;\n"), FREE);
+    check(&rounds(""), RACE);
+    // Threads of two rows are one warp, of four rows they are not.
+    let plane = "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, 16, %r1;\nxor.b32 %r5, %r7, 16;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];";
+    let of = |body: &str, expected: &[Verdict]| {
+        let (is, why) =
+            verdict_of(body, Options { block: Some([16, 4, 1]), grid: Some([2, 1, 1]), ..Options::default() });
+        assert!(expected.contains(&is), "{is}: {why}\n{body}");
+    };
+    of(plane, FREE);
+    of(&plane.replace("%r7, 16;", "%r7, 32;"), RACE);
+}
+
+/// The end of a sum, in one warp.
+#[test]
+fn a_sum_of_a_warp() {
+    let half = |step: u32| {
+        format!(
+            "ld.shared.u32 %r5, [%rd2+{}];\nbar.warp.sync -1;\nst.shared.u32 [%rd2], %r5;\nbar.warp.sync -1;\n",
+            step * 4
+        )
+    };
+    let sum = format!(
+        "st.shared.u32 [%rd2], 1;\nbar.sync 0;\nsetp.gt.u32 %p1, %r1, 31;\n@%p1 bra END;\n{}{}{}END:\nbar.sync 0;\nld.shared.u32 %r6, [%rd5];",
+        half(32),
+        half(16),
+        half(8)
+    );
+    check(&sum, FREE);
+    check(&sum.replace("%r1, 31;", "%r1, 32;"), NOT_FREE);
+    check(&sum.replace("%r1, 31;", "%r1, 15;"), NOT_FREE);
+    check(&sum.replacen("bar.warp.sync -1;\n", "", 2), RACE);
+    check(&sum.replacen("bar.sync 0;\n", "", 1), RACE);
+    check(&sum.replace("END:\nbar.sync 0;", "END:\nbar.warp.sync -1;"), RACE);
 }
