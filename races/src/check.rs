@@ -11,6 +11,7 @@ use strum::{Display, EnumString};
 
 use crate::{
     launch::Sizes,
+    ordering::orderings,
     prove::{Proof, prove},
     question::Limits,
     remedy::{Remedy, Tried, lines},
@@ -77,7 +78,7 @@ pub struct Finding {
     pub message: String,
     /// The execution that shows it.
     pub witness: Option<Witness>,
-    /// A barrier that mends it, by the proof.
+    /// What mends it, by the proof.
     pub remedy: Option<Remedy>,
 }
 
@@ -104,7 +105,7 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
-    let flat = Flat::of(library, kernel, flat::Limits::default());
+    let mut flat = Flat::of(library, kernel, flat::Limits::default());
     let sizes = Sizes::of(&flat, options.block, options.grid);
     let has_block = flat.head.required_threads.or(options.block).is_some();
     let until = Instant::now() + options.limit;
@@ -133,14 +134,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
     findings.sort_by_key(|finding| (finding.class, finding.lines));
-    // Nothing but a proof says that a barrier mends it.
-    let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
-    let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
-    if !pairs.is_empty() {
-        let until = Instant::now() + options.limit / 2;
-        let tried = Tried::of(module, kernel, sizes, options.may_alias, &pairs, until);
-        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
-    }
+    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // An execution with a number of threads that nobody says need be none of the kernel.
@@ -150,6 +144,34 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () => Verdict::Open,
     };
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
+}
+
+/// Says what mends the races that are shown. Nothing but a proof says so.
+fn mend(
+    module: &Module,
+    kernel: &Function,
+    (flat, sizes): (&mut Flat, Sizes),
+    options: &Options,
+    proof: &Proof,
+    findings: &mut [Finding],
+) {
+    let until = Instant::now() + options.limit / 2;
+    let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
+    let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
+    if !pairs.is_empty() {
+        let tried = Tried::of(module, kernel, sizes, options.may_alias, &pairs, until);
+        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
+    }
+    let is_left = |finding: &&mut Finding| {
+        let is_race = matches!(finding.class, Class::Race | Class::SameValue);
+        is_race && finding.remedy.as_ref().is_none_or(|remedy| !remedy.mends_all)
+    };
+    if findings.iter_mut().any(|finding| is_left(&finding))
+        && let Some(changes) = orderings(module, flat, sizes, options.may_alias, proof, until)
+    {
+        let remedy = Remedy { changes, mends_all: true };
+        findings.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));
+    }
 }
 
 /// What a proof leaves open.

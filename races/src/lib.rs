@@ -31,6 +31,7 @@ pub mod launch;
 mod lemma;
 mod lock;
 mod order;
+mod ordering;
 mod paths;
 pub mod prove;
 mod publish;

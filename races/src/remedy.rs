@@ -1,4 +1,4 @@
-//! A barrier that mends a race of two threads of a CTA: tried by the proof before it is said.
+//! What mends a race, tried by the proof before it is said; and barriers that mend one of two threads of a CTA.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,34 @@ use crate::{
     question::Limits,
 };
 
-/// A barrier of all threads of the CTA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What mends a race.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// In front of which line of PTX it stands.
-    pub line: u32,
+    /// All of them, by their lines; never none.
+    pub changes: Vec<Change>,
     /// Whether the kernel is proved free with it, and not only these two accesses.
     pub mends_all: bool,
 }
 
-/// The instruction of a [`Remedy`].
+/// A change of the text of PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// [`BARRIER`], of all threads of the CTA, in front of a line.
+    Barrier(u32),
+    /// Another ordering or scope: the instruction of a line as it is, and what is to be there, both without a semicolon.
+    InPlace { line: u32, before: String, after: String },
+}
+
+impl Change {
+    /// The line of PTX.
+    pub fn line(&self) -> u32 {
+        match self {
+            Self::Barrier(line) | Self::InPlace { line, .. } => *line,
+        }
+    }
+}
+
+/// The instruction of a [`Change::Barrier`].
 pub const BARRIER: &str = "bar.sync 0";
 
 /// How many places are tried for a kernel, and how long the proof of one may take.
@@ -78,7 +96,7 @@ impl Tried {
     pub fn remedy(&self, pair: [u32; 2]) -> Option<Remedy> {
         let mends = self.places.iter().filter(|(_, _, left)| !left.contains(&pair));
         let (line, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
-        Some(Remedy { line: *line, mends_all: proof.holds() })
+        Some(Remedy { changes: vec![Change::Barrier(*line)], mends_all: proof.holds() })
     }
 }
 

@@ -56,7 +56,7 @@ struct Execution<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Insertion<'a> {
     line: u32,
-    /// `before` or `after` the line.
+    /// `before` or `after` the line, or `in-place` of its instruction.
     position: &'static str,
     instruction: &'a str,
 }
@@ -99,6 +99,7 @@ fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {
     let position = match position {
         Position::Before => "before",
         Position::After => "after",
+        Position::InPlace => "in-place",
     };
     Insertion { line: *line, position, instruction }
 }

@@ -273,6 +273,7 @@ fn insertions(edits: &[Edit], place: impl Fn(u32) -> Option<String>) -> String {
     let side = |edit: &Edit| match edit.position {
         Position::Before => "in front of",
         Position::After => "behind",
+        Position::InPlace => "in place of",
     };
     let places = edits.iter().filter_map(|edit| Some(format!("{} {}", side(edit), place(edit.line)?)));
     let places = places.unique().join(" and ");

@@ -68,14 +68,15 @@ fn result(placed: &Placed) -> Value {
     result
 }
 
-/// An insertion of whole lines.
+/// An insertion of whole lines, or one in place of a line.
 fn replacement(Edit { line, position, instruction }: &Edit) -> Value {
-    let line = match position {
-        Position::Before => *line,
-        Position::After => line + 1,
+    let (line, end) = match position {
+        Position::Before => (*line, *line),
+        Position::After => (line + 1, line + 1),
+        Position::InPlace => (*line, line + 1),
     };
     json!({
-        "deletedRegion": { "startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1 },
+        "deletedRegion": { "startLine": line, "startColumn": 1, "endLine": end, "endColumn": 1 },
         "insertedContent": { "text": format!("\t{instruction};\n") },
     })
 }

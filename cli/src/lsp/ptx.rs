@@ -88,9 +88,13 @@ fn related(uri: &Uri, range: lsp_types::Range) -> DiagnosticRelatedInformation {
 
 fn insertion(document: &Document, Edit { line, position, instruction }: &Edit) -> TextEdit {
     let in_front = match position {
-        Position::Before => *line,
+        Position::Before | Position::InPlace => *line,
         Position::After => line + 1,
     };
     let (place, new_text) = document.text.insertion(in_front, *line, &format!("{instruction};"));
-    TextEdit { range: lsp_types::Range::new(place, place), new_text }
+    let end = match position {
+        Position::InPlace => document.text.insertion(line + 1, *line, "").0,
+        Position::Before | Position::After => place,
+    };
+    TextEdit { range: lsp_types::Range::new(place, end), new_text }
 }

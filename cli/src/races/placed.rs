@@ -9,7 +9,7 @@ use ptx_atomics::{
 use ptx_hazards::{Edit, Position};
 use ptx_races::{
     check::{Class, Finding, Report, Verdict},
-    remedy::{BARRIER, Remedy},
+    remedy::{BARRIER, Change, Remedy},
 };
 
 use super::file::{File, command};
@@ -83,23 +83,45 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
 
 /// What would mend it, with what was tried first.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
-    let Some(Remedy { line, mends_all }) = finding.remedy else {
+    let Some(Remedy { changes, mends_all }) = &finding.remedy else {
         return finding.witness.as_ref()?.found.help.clone();
     };
-    let place = match at(file, line) {
+    let place = |line: u32| match at(file, line) {
         Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
         _ => format!("line {line}"),
     };
-    let what =
-        if mends_all { "the kernel is proved free of races" } else { "these two accesses are proved to have an order" };
-    Some(format!("`{BARRIER};` in front of {place}: with it, {what}"))
+    let changes = changes.iter().map(|change| match change {
+        Change::Barrier(line) => format!("`{BARRIER};` in front of {}", place(*line)),
+        Change::InPlace { line, before, after } => {
+            format!("`{}` in place of `{}` at {}", mnemonic(after), mnemonic(before), place(*line))
+        }
+    });
+    let changes = changes.collect::<Vec<_>>();
+    let with = if changes.len() == 1 { "with it" } else { "with these" };
+    let what = if *mends_all {
+        "the kernel is proved free of races"
+    } else {
+        "these two accesses are proved to have an order"
+    };
+    Some(format!("{}: {with}, {what}", changes.join(" and ")))
 }
 
-/// The same as an edit of PTX.
+/// The instruction of a line without its predicate and its operands.
+fn mnemonic(instruction: &str) -> &str {
+    instruction.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(instruction)
+}
+
+/// The same as edits of PTX.
 fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
-    let remedy = finding.remedy.filter(|_| file.is_ptx);
-    let edit = |Remedy { line, .. }: Remedy| Edit { line, position: Position::Before, instruction: BARRIER.to_owned() };
-    remedy.map(edit).into_iter().collect()
+    let changes = finding.remedy.iter().filter(|_| file.is_ptx).flat_map(|remedy| &remedy.changes);
+    let edit = |change: &Change| {
+        let (position, instruction) = match change {
+            Change::Barrier(_) => (Position::Before, BARRIER),
+            Change::InPlace { after, .. } => (Position::InPlace, after.as_str()),
+        };
+        Edit { line: change.line(), position, instruction: instruction.to_owned() }
+    };
+    changes.map(edit).collect()
 }
 
 /// The place of a line of PTX.

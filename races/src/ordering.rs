@@ -1,0 +1,178 @@
+//! Orderings and scopes that mend races: tried by the proof before they are said.
+
+use std::time::{Duration, Instant};
+
+use itertools::Itertools;
+use ptx_isa::{
+    Line, Module, Scope, Sem, Sm,
+    flat::{Access, AccessKind, Action, Flat},
+};
+
+use crate::{
+    graph::blocks,
+    launch::Sizes,
+    paths::Paths,
+    prove::{Proof, prove},
+    question::Limits,
+    remedy::Change,
+};
+
+/// How long one proof may take.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// The most pairs of plain accesses that are tried as a flag.
+const FLAGS: usize = 4;
+
+/// What is tried with the accesses of a kernel.
+struct Trial<'t> {
+    flat: &'t mut Flat,
+    sizes: Sizes,
+    may_alias: bool,
+    until: Instant,
+}
+
+/// The accesses that need another ordering or scope for a kernel to be proved free, as few and as weak as it does with: those that are
+/// strong already, or those of one pair that races and polls.
+pub fn orderings(
+    module: &Module,
+    flat: &mut Flat,
+    sizes: Sizes,
+    may_alias: bool,
+    proof: &Proof,
+    until: Instant,
+) -> Option<Vec<Change>> {
+    // PTX has orderings on accesses from sm_70 on (`ld`: target ISA notes).
+    let has_orderings = module.target.parse().is_ok_and(|sm: Sm| sm.number() >= 70);
+    if !has_orderings || !proof.open.is_empty() || !proof.divergent.is_empty() {
+        return None;
+    }
+    let is_flag = |step: usize| matches!(&flat.steps[step].action, Action::Access(access) if is_scalar(access) && access.strong().is_some());
+    let strong: Vec<usize> = (0..flat.steps.len()).filter(|step| is_flag(*step)).collect();
+    let mut sets = vec![strong.clone()];
+    let polled = proof.unproved.iter().filter(|pair| polls(flat, pair.steps)).take(FLAGS);
+    sets.extend(polled.map(|pair| {
+        let beside = proof.unproved.iter().filter(|other| other.steps.iter().any(|step| pair.steps.contains(step)));
+        let mut all: Vec<usize> = strong.iter().copied().chain(beside.flat_map(|other| other.steps)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }));
+    let is_across = proof.unproved.iter().any(|pair| pair.is_across);
+    let mut trial = Trial { flat, sizes, may_alias, until };
+    sets.into_iter()
+        .find_map(|set| trial.weakest(&set, is_across))
+        .and_then(|steps| changes(module, trial.flat, &steps))
+}
+
+/// Whether an access has one value of a size that has orderings.
+fn is_scalar(access: &Access) -> bool {
+    let has_kind = matches!(access.kind, AccessKind::Ld | AccessKind::St | AccessKind::Atom | AccessKind::Red);
+    has_kind && access.elements == 1 && access.ty.is_some_and(|ty| ty.bits() <= 64) && !access.is_private()
+}
+
+/// Whether a plain load of a pair is in a loop, and the other access is a store.
+fn polls(flat: &Flat, steps: [usize; 2]) -> bool {
+    let kind = |step: usize| match &flat.steps[step].action {
+        Action::Access(access) if is_scalar(access) => Some(access.kind),
+        _ => None,
+    };
+    let blocks = blocks(flat, |_| false);
+    let paths = Paths { blocks: &blocks };
+    let is_poll = |load: usize, store: usize| {
+        kind(load) == Some(AccessKind::Ld)
+            && kind(store) == Some(AccessKind::St)
+            && paths.reaches(load, load, &[], &|_| false)
+    };
+    is_poll(steps[0], steps[1]) || is_poll(steps[1], steps[0])
+}
+
+impl Trial<'_> {
+    /// Those of some accesses that have to be stronger, which they are then; none if that is not enough.
+    fn weakest(&mut self, steps: &[usize], is_across: bool) -> Option<Vec<usize>> {
+        let before: Vec<(usize, Access)> = steps.iter().filter_map(|step| Some((*step, self.access(*step)?))).collect();
+        for (step, access) in &before {
+            self.set(*step, strongest(access, is_across));
+        }
+        if before.is_empty() || !self.holds() {
+            before.into_iter().for_each(|(step, access)| self.set(step, access));
+            return None;
+        }
+        let mut changed = Vec::new();
+        for (step, access) in before {
+            let now = self.access(step)?;
+            let weaker = [Sem::Acquire, Sem::Release, Sem::Relaxed].map(|sem| Access { sem, ..now.clone() });
+            let mut weaker = [access.clone()].into_iter().chain(weaker.into_iter().filter(|_| now.sem == Sem::AcqRel));
+            let is_enough = weaker.find(|access| {
+                self.set(step, access.clone());
+                self.holds()
+            });
+            let chosen = is_enough.unwrap_or(now);
+            if (chosen.sem, chosen.scope) != (access.sem, access.scope) {
+                changed.push(step);
+            }
+            self.set(step, chosen);
+        }
+        (!changed.is_empty()).then_some(changed)
+    }
+
+    fn access(&self, step: usize) -> Option<Access> {
+        match &self.flat.steps[step].action {
+            Action::Access(access) => Some(access.clone()),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, step: usize, access: Access) {
+        self.flat.steps[step].action = Action::Access(access);
+    }
+
+    fn holds(&self) -> bool {
+        let now = Instant::now();
+        let limits = Limits::new(self.until.min(now + LIMIT));
+        now < self.until && prove(self.flat, self.sizes, self.may_alias, limits).holds()
+    }
+}
+
+/// An access with the strongest ordering that it can have.
+fn strongest(access: &Access, is_across: bool) -> Access {
+    let sem = match (access.reads, access.writes) {
+        (true, true) if access.kind == AccessKind::Atom => Sem::AcqRel,
+        (_, true) => Sem::Release,
+        _ => Sem::Acquire,
+    };
+    let least = if is_across { Scope::Gpu } else { Scope::Cta };
+    let scope = access.strong().map_or(least, |scope| scope.max(least));
+    Access { sem, scope: Some(scope), mmio: false, ..access.clone() }
+}
+
+/// What is written in place of some instructions.
+fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>> {
+    let lines = || module.functions().filter_map(|function| function.body.as_ref()).flatten();
+    let change = |step: &usize| {
+        let Action::Access(access) = &flat.steps[*step].action else { return None };
+        let line = flat.steps[*step].line;
+        // Two instructions on one line are not told apart by an edit of it.
+        let text = lines().filter(|own: &&Line| own.number == line).exactly_one().ok()?.text.as_str();
+        let [before, after] = with(text, access.sem, access.scope?)?;
+        Some(Change::InPlace { line, before, after })
+    };
+    let mut changes = steps.iter().map(change).collect::<Option<Vec<_>>>()?;
+    changes.sort_by_key(Change::line);
+    // A function that is called twice has each of its lines twice.
+    changes.dedup();
+    Some(changes)
+}
+
+/// The instruction of a line, without its semicolon, as it is and with an ordering and a scope in place of its own.
+fn with(text: &str, sem: Sem, scope: Scope) -> Option<[String; 2]> {
+    let text = text.trim().trim_end_matches(';').trim_end();
+    let start = if text.starts_with('@') { text.find(char::is_whitespace)? } else { 0 };
+    let (guard, rest) = text.split_at(start);
+    let (mnemonic, operands) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (base, words) = mnemonic.split_once('.')?;
+    let is_own = |word: &&str| word.parse::<Sem>().is_err() && word.parse::<Scope>().is_err() && *word != "mmio";
+    let words: Vec<&str> = words.split('.').filter(is_own).collect();
+    let space = if guard.is_empty() { "" } else { " " };
+    let after = format!("{guard}{space}{base}.{sem}.{scope}.{} {}", words.join("."), operands.trim_start());
+    Some([text.to_owned(), after])
+}
