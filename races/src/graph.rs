@@ -1,8 +1,11 @@
 //! A kernel as blocks, with each barrier of the CTA in a block of its own.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
-use ptx_isa::flat::{Action, Flat, Register};
+use ptx_isa::{
+    flat::{Action, Flat, Operand, Register, Step},
+    graph::dominators,
+};
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,17 @@ impl Block {
             End::Any(all) => all.clone(),
             End::Leave | End::Trap => Vec::new(),
         }
+    }
+
+    /// Leads to another block in place of one.
+    fn redirect(&mut self, from: usize, to: usize) {
+        let ends: Vec<&mut usize> = match &mut self.end {
+            End::Go(end) | End::Barrier(_, end) => vec![end],
+            End::If(_, _, a, b) => vec![a, b],
+            End::Any(all) => all.iter_mut().collect(),
+            End::Leave | End::Trap => Vec::new(),
+        };
+        ends.into_iter().filter(|end| **end == from).for_each(|end| *end = to);
     }
 }
 
@@ -98,7 +112,81 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(&Action) -> bool) -> Vec<Block> {
         blocks.push(Block { steps, end });
     }
     blocks.extend(more);
+    while let Some((header, inner)) = shared_header(flat, &blocks) {
+        let outer = blocks.len();
+        let others = blocks.iter_mut().enumerate().filter(|(at, _)| !inner.contains(at));
+        others.for_each(|(_, block)| block.redirect(header, outer));
+        blocks.push(Block { steps: 0..0, end: End::Go(header) });
+    }
     blocks
+}
+
+/// Where a loop and one around it begin at the same block: that block, and from where the inner one goes back. A wait at the beginning of a
+/// loop is such a one: it leaves the counter of the loop around it alone. Two ends of one loop, both of which count, are none.
+fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
+    // An edge to the very first block has no block in front of it that could be redirected.
+    let next = |block: usize| blocks[block].next();
+    let above = dominators(blocks.len(), 0, next);
+    let dominates = |one: usize, other: usize| std::iter::successors(Some(other), |at| above[*at]).any(|at| at == one);
+    (1..blocks.len()).find_map(|header| {
+        let ends: Vec<usize> =
+            (0..blocks.len()).filter(|at| next(*at).contains(&header) && dominates(header, *at)).collect();
+        let bodies: Vec<Vec<bool>> = ends.iter().map(|end| body(blocks, header, &[*end])).collect();
+        let size = |body: &Vec<bool>| body.iter().filter(|is_in| **is_in).count();
+        let smallest = (0..ends.len()).min_by_key(|at| size(&bodies[*at]))?;
+        let inner: Vec<usize> = ends.iter().copied().filter(|end| bodies[smallest][*end]).collect();
+        let is_around = |at: usize| inner.contains(&ends[at]) || size(&bodies[at]) > size(&bodies[smallest]);
+        if inner.len() == ends.len() || !(0..ends.len()).all(is_around) {
+            return None;
+        }
+        let whole = body(blocks, header, &ends);
+        let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<&Step> {
+            let steps = (0..blocks.len()).filter(|at| is_in(*at)).flat_map(|at| blocks[at].steps.clone());
+            steps.map(|step| &flat.steps[step]).collect()
+        };
+        let within = of(&|at| bodies[smallest][at]);
+        let outside = of(&|at| whole[at] && !bodies[smallest][at]);
+        let written = |steps: &[&Step]| -> BTreeSet<Register> {
+            steps.iter().flat_map(|step| &step.writes).flatten().copied().collect()
+        };
+        let (inside, changed) = (written(&within), written(&outside));
+        let is_kept = within.iter().any(|step| reads(step).iter().any(|register| changed.contains(register)));
+        (is_kept && inside.is_disjoint(&changed)).then_some((header, inner))
+    })
+}
+
+/// The blocks of the loop that goes back to its beginning from some blocks.
+fn body(blocks: &[Block], header: usize, ends: &[usize]) -> Vec<bool> {
+    let mut body = vec![false; blocks.len()];
+    body[header] = true;
+    let mut open = ends.to_vec();
+    while let Some(block) = open.pop() {
+        if !std::mem::replace(&mut body[block], true) {
+            open.extend((0..blocks.len()).filter(|from| blocks[*from].next().contains(&block)));
+        }
+    }
+    body
+}
+
+/// The registers that an instruction computes with, or accesses memory by.
+fn reads(step: &Step) -> Vec<Register> {
+    fn collect(operand: &Operand, into: &mut Vec<Register>) {
+        match operand {
+            Operand::Register(register) | Operand::Not(register) => into.push(*register),
+            Operand::Address(base, _) => collect(base, into),
+            Operand::Vector(elements) => elements.iter().for_each(|element| collect(element, into)),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    match &step.action {
+        Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().for_each(|from| collect(from, &mut all)),
+        Action::Access(access) => {
+            std::iter::once(&access.address).chain(&access.data).for_each(|operand| collect(operand, &mut all));
+        }
+        _ => {}
+    }
+    all
 }
 
 /// A loop: where it begins, and all that is in it.

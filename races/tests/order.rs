@@ -740,3 +740,61 @@ ld.global.u32 %r7, [%rd7];",
         ],
     );
 }
+
+/// Four slots: the first CTA writes an item when the one that had its slot has been read, the second one reads it.
+const RING: &str = "@%p0 bra DONE;
+mov.u32 %r3, 0;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra READ;
+WRITE:
+ld.acquire.gpu.global.u32 %r4, [%rd2+4];
+sub.u32 %r5, %r3, %r4;
+setp.ge.u32 %p3, %r5, 4;
+@%p3 bra WRITE;
+and.b32 %r6, %r3, 3;
+mul.wide.u32 %rd4, %r6, 4;
+add.s64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5], %r3;
+add.u32 %r3, %r3, 1;
+st.release.gpu.global.u32 [%rd2], %r3;
+setp.lt.u32 %p4, %r3, 100;
+@%p4 bra WRITE;
+bra DONE;
+READ:
+ld.acquire.gpu.global.u32 %r7, [%rd2];
+setp.le.u32 %p5, %r7, %r3;
+@%p5 bra READ;
+and.b32 %r8, %r3, 3;
+mul.wide.u32 %rd6, %r8, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.u32 %r9, [%rd7];
+add.u32 %r3, %r3, 1;
+st.release.gpu.global.u32 [%rd2+4], %r3;
+setp.lt.u32 %p6, %r3, 100;
+@%p6 bra READ;";
+
+#[test]
+fn a_ring() {
+    // A third CTA would read, too.
+    let body = format!("setp.gt.u32 %p7, %r2, 1;\n@%p7 bra DONE;\n{RING}");
+    check(
+        &body,
+        &[
+            ("st.release.gpu.global.u32 [%rd2], %r3;", "st.relaxed.gpu.global.u32 [%rd2], %r3;"),
+            ("st.release.gpu.global.u32 [%rd2+4], %r3;", "st.relaxed.gpu.global.u32 [%rd2+4], %r3;"),
+            ("ld.acquire.gpu.global.u32 %r4", "ld.relaxed.gpu.global.u32 %r4"),
+            ("ld.acquire.gpu.global.u32 %r7", "ld.relaxed.gpu.global.u32 %r7"),
+            ("setp.ge.u32 %p3, %r5, 4;", "setp.gt.u32 %p3, %r5, 4;"),
+            ("setp.ge.u32 %p3, %r5, 4;", "setp.ge.s32 %p3, %r5, 5;"),
+            ("setp.le.u32 %p5, %r7, %r3;", "setp.lt.u32 %p5, %r7, %r3;"),
+            ("@%p3 bra WRITE;", ""),
+            ("@%p5 bra READ;", ""),
+            ("and.b32 %r6, %r3, 3;", "and.b32 %r6, %r3, 1;"),
+            (
+                "st.global.u32 [%rd5], %r3;\nadd.u32 %r3, %r3, 1;\nst.release.gpu.global.u32 [%rd2], %r3;",
+                "add.u32 %r3, %r3, 1;\nst.release.gpu.global.u32 [%rd2], %r3;\nst.global.u32 [%rd5], %r3;",
+            ),
+            ("setp.gt.u32 %p7, %r2, 1;", "setp.gt.u32 %p7, %r2, 2;"),
+        ],
+    );
+}
