@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod conditions;
 mod conformance;
+mod edit;
 mod format;
 mod hazards;
 mod input;

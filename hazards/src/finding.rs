@@ -194,7 +194,7 @@ pub struct Remedy {
     pub edits: Vec<Edit>,
 }
 
-/// An instruction to be put in, or in place of another one.
+/// An instruction to be put in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edit {
     /// The line next to which it stands.
@@ -212,6 +212,4 @@ pub enum Position {
     Before,
     /// Behind it.
     After,
-    /// In its place.
-    InPlace,
 }

@@ -1,11 +1,11 @@
 //! Findings as one JSON array.
 
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::{Cause, Edit, Position, Witness};
+use ptx_hazards::{Cause, Witness};
 use serde::Serialize;
 
 use super::placed::Placed;
-use crate::{format, run::JsonSite};
+use crate::{edit::Edit, format, run::JsonSite};
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -57,7 +57,7 @@ struct Execution<'a> {
 struct Insertion<'a> {
     line: u32,
     /// `before` or `after` the line, or `in-place` of its instruction.
-    position: &'static str,
+    position: String,
     instruction: &'a str,
 }
 
@@ -95,13 +95,8 @@ fn execution<'a>(Witness { seed, found, .. }: &'a Witness, command: Option<&'a s
     Execution { command, kind, seed: *seed, message: &found.message, first, second }
 }
 
-fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {
-    let position = match position {
-        Position::Before => "before",
-        Position::After => "after",
-        Position::InPlace => "in-place",
-    };
-    Insertion { line: *line, position, instruction }
+fn insertion(Edit { line, place, instruction }: &Edit) -> Insertion<'_> {
+    Insertion { line: *line, position: place.to_string(), instruction }
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use ptx_atomics::{
     ptx::{Places, SourceLine, own},
 };
 pub use ptx_hazards::Level;
-use ptx_hazards::{Cause, Edit, Finding, Position, Rule, Witness, Witnesses};
+use ptx_hazards::{Cause, Finding, Position, Rule, Witness, Witnesses};
 
 use super::kernels::{Checked, Module, Origin};
-use crate::cli::Check;
+use crate::{cli::Check, edit::Edit};
 
 /// A finding and its places.
 pub struct Placed {
@@ -209,7 +209,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         also: source(finding.line).map(|source| format!("in the source: {source}")),
         cause: finding.cause.clone(),
         help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
-        edits: remedy.map(|remedy| remedy.edits.clone()).unwrap_or_default(),
+        edits: remedy.map(|remedy| remedy.edits.iter().map(Edit::from).collect()).unwrap_or_default(),
         explained: None,
         is_ptx: true,
     };
@@ -268,12 +268,11 @@ fn beside(at: &Location, file: &str) -> String {
 }
 
 /// What is to be inserted, and where in the source.
-fn insertions(edits: &[Edit], place: impl Fn(u32) -> Option<String>) -> String {
+fn insertions(edits: &[ptx_hazards::Edit], place: impl Fn(u32) -> Option<String>) -> String {
     let instructions = edits.iter().map(|edit| &edit.instruction).unique().join(" and ");
-    let side = |edit: &Edit| match edit.position {
+    let side = |edit: &ptx_hazards::Edit| match edit.position {
         Position::Before => "in front of",
         Position::After => "behind",
-        Position::InPlace => "in place of",
     };
     let places = edits.iter().filter_map(|edit| Some(format!("{} {}", side(edit), place(edit.line)?)));
     let places = places.unique().join(" and ");

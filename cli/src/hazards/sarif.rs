@@ -1,12 +1,15 @@
 //! Findings as a log in SARIF.
 
 use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
-use ptx_hazards::{Edit, Position, Rule};
+use ptx_hazards::Rule;
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};
 
 use super::placed::{Level, Placed};
-use crate::sarif::{Log, physical, uri, whole};
+use crate::{
+    edit::Edit,
+    sarif::{Log, physical, uri, whole},
+};
 
 pub fn log(findings: &[Placed], profile: &str, errors: &[Diagnostic]) -> String {
     let rules = Rule::iter().map(rule).collect();
@@ -69,12 +72,8 @@ fn result(placed: &Placed) -> Value {
 }
 
 /// An insertion of whole lines, or one in place of a line.
-fn replacement(Edit { line, position, instruction }: &Edit) -> Value {
-    let (line, end) = match position {
-        Position::Before => (*line, *line),
-        Position::After => (line + 1, line + 1),
-        Position::InPlace => (*line, line + 1),
-    };
+fn replacement(edit: &Edit) -> Value {
+    let ([line, end], instruction) = (edit.lines(), &edit.instruction);
     json!({
         "deletedRegion": { "startLine": line, "startColumn": 1, "endLine": end, "endColumn": 1 },
         "insertedContent": { "text": format!("\t{instruction};\n") },

@@ -6,12 +6,12 @@ use lsp_types::{
     NumberOrString, TextEdit, Uri,
 };
 use ptx_atomics::{llvm::Input, ptx::Module};
-use ptx_hazards::{Edit, Position};
 use serde_json::json;
 
 use super::document::{Document, Fix, How, Said};
 use crate::{
     cli::{CheckArgs, Cli, Command},
+    edit::Edit,
     hazards::{Level, Placed, in_text},
 };
 
@@ -86,15 +86,9 @@ fn related(uri: &Uri, range: lsp_types::Range) -> DiagnosticRelatedInformation {
     DiagnosticRelatedInformation { location, message: "the first access".to_owned() }
 }
 
-fn insertion(document: &Document, Edit { line, position, instruction }: &Edit) -> TextEdit {
-    let in_front = match position {
-        Position::Before | Position::InPlace => *line,
-        Position::After => line + 1,
-    };
-    let (place, new_text) = document.text.insertion(in_front, *line, &format!("{instruction};"));
-    let end = match position {
-        Position::InPlace => document.text.insertion(line + 1, *line, "").0,
-        Position::Before | Position::After => place,
-    };
+fn insertion(document: &Document, edit: &Edit) -> TextEdit {
+    let [start, end] = edit.lines();
+    let (place, new_text) = document.text.insertion(start, edit.line, &format!("{};", edit.instruction));
+    let (end, _) = document.text.insertion(end, edit.line, "");
     TextEdit { range: lsp_types::Range::new(place, end), new_text }
 }

@@ -6,7 +6,6 @@ use ptx_atomics::{
     llvm::Location,
     ptx::{SourceLine, own},
 };
-use ptx_hazards::{Edit, Position};
 use ptx_races::{
     check::{Class, Finding, Report, Verdict},
     remedy::{BARRIER, Change, Remedy},
@@ -15,6 +14,7 @@ use ptx_races::{
 use super::file::{File, command};
 use crate::{
     cli::{Check, CheckArgs},
+    edit::{Edit, Place},
     hazards::{Executed, Level, Placed},
     run::{place, sites},
 };
@@ -115,11 +115,11 @@ fn mnemonic(instruction: &str) -> &str {
 fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
     let changes = finding.remedy.iter().filter(|_| file.is_ptx).flat_map(|remedy| &remedy.changes);
     let edit = |change: &Change| {
-        let (position, instruction) = match change {
-            Change::Barrier(_) => (Position::Before, BARRIER),
-            Change::InPlace { after, .. } => (Position::InPlace, after.as_str()),
+        let (place, instruction) = match change {
+            Change::Barrier(_) => (Place::Before, BARRIER),
+            Change::InPlace { after, .. } => (Place::InPlace, after.as_str()),
         };
-        Edit { line: change.line(), position, instruction: instruction.to_owned() }
+        Edit { line: change.line(), place, instruction: instruction.to_owned() }
     };
     changes.map(edit).collect()
 }

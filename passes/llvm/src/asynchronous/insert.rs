@@ -41,7 +41,7 @@ const INTRINSICS: [(&str, &str); 23] = [
     ("wgmma.wait_group.sync.aligned",          "wgmma.wait_group.sync.aligned"),
 ];
 
-/// Puts an instruction next to one of a module; nothing where there is no place, as behind the end of a block, or in place of the instruction.
+/// Puts an instruction next to one of a module; nothing where there is no place, as behind the end of a block.
 pub fn insert<'c>(
     module: &Module<'c>,
     beside: InstructionValue<'c>,
@@ -53,7 +53,6 @@ pub fn insert<'c>(
         let next = match position {
             Position::Before => beside.as_value_ref(),
             Position::After => LLVMGetNextInstruction(beside.as_value_ref()),
-            Position::InPlace => return None,
         };
         // Those that choose by where control came from stand in front of all others.
         let mut places = std::iter::successors((!next.is_null()).then_some(next), |place| {
