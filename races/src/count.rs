@@ -146,7 +146,7 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
     if doubts.threads.precedes(add, access) && doubts.threads.acquires(add, step) {
         let last = came_last(doubts.threads, add, copy);
         let not = doubts.threads.questions.eval.terms.not(last);
-        if doubts.is_impossible(holds, &PAIR, &[vec![Doubt { holds: vec![not], copy: None }]]) {
+        if doubts.is_impossible(holds, &PAIR, &[vec![Doubt { holds: vec![not], copies: Vec::new() }]]) {
             return true;
         }
     }
@@ -166,7 +166,7 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
         doubts.threads.keep_pair();
         let done = doubts.threads.does(load, copy);
         let not_done = doubts.threads.questions.eval.terms.not(done);
-        let mut row = vec![Doubt { holds: vec![not_done], copy: None }];
+        let mut row = vec![Doubt { holds: vec![not_done], copies: Vec::new() }];
         row.extend(doubts.writers((load, copy), &mut |own, (store, writer)| {
             if !own.threads.precedes(add, store) {
                 return own.threads.questions.eval.terms.truth(false);
@@ -198,24 +198,18 @@ fn has_seen_all(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term
     (0..doubts.threads.all.len()).any(|load| {
         let own = &doubts.threads.all[load];
         let is_load = own.touch.loaded.is_some() && !own.access.writes && own.touch.bytes == bytes;
-        if !is_load || !doubts.threads.is_strong(load) || load == second.0 {
+        if !is_load || !doubts.threads.is_strong(load) {
             return false;
         }
         doubts.begin();
         doubts.threads.keep_pair();
-        let step = doubts.threads.all[second.0].touch.step;
-        let is_own = doubts.threads.precedes(load, second.0) && doubts.threads.acquires(load, step);
-        let mut seen: Vec<(Copy, Vec<Term>)> = is_own.then(|| (second.1, Vec::new())).into_iter().collect();
-        if doubts.is_handed_on(load, second.0) {
-            seen.extend(doubts.threads.first_of_cta(load, second));
-        }
-        seen.into_iter().any(|(copy, known)| {
+        doubts.threads.holders(load, second, true).into_iter().any(|(copy, known)| {
             let Some(loaded) = doubts.threads.loaded(load, copy) else { return false };
             let (done, all) = (doubts.threads.does(load, copy), ctas(doubts.threads, loaded));
             let terms = &mut doubts.threads.questions.eval.terms;
             let less = terms.less(false, loaded, all);
             let not_done = terms.not(done);
-            let mut row = [less, not_done].map(|holds| Doubt { holds: vec![holds], copy: None }).to_vec();
+            let mut row = [less, not_done].map(|holds| Doubt { holds: vec![holds], copies: Vec::new() }).to_vec();
             row.extend(
                 doubts
                     .writers((load, copy), &mut |own, (store, _)| own.threads.questions.eval.terms.truth(store == add)),

@@ -7,7 +7,7 @@ use crate::{
     question::is_of_cta,
     solve::Answer,
     term::Term,
-    threads::{Copy, PAIR, Threads},
+    threads::{Copy, Threads},
 };
 
 /// The most questions about two accesses.
@@ -20,8 +20,8 @@ const SMALL: u64 = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct Doubt {
     pub holds: Vec<Term>,
-    /// The thread that it brings into the question.
-    pub copy: Option<Copy>,
+    /// The threads that it brings into the question.
+    pub copies: Vec<Copy>,
 }
 
 /// An operation that gives no two threads the same.
@@ -74,7 +74,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         let Some((first, rest)) = rows.split_first() else { return false };
         first.iter().all(|doubt| {
             let holds: Vec<Term> = holds.iter().chain(&doubt.holds).copied().collect();
-            let copies: Vec<Copy> = copies.iter().copied().chain(doubt.copy).collect();
+            let copies: Vec<Copy> = copies.iter().chain(&doubt.copies).copied().collect();
             self.is_impossible(&holds, &copies, rest)
         })
     }
@@ -92,7 +92,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         for store in 0..self.threads.all.len() {
             let (own, read) = (&self.threads.all[store], &self.threads.all[load.0]);
             let is_such = is_of_cta && own.access.writes && own.touch.bytes == read.touch.bytes;
-            if !is_such || !self.is_behind(store, load.0) {
+            if !is_such || !self.threads.is_behind(store, load.0) {
                 continue;
             }
             let meetings = self.threads.questions.meetings(own, read);
@@ -112,18 +112,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
             }
             holds.extend(known);
         }
-        Doubt { holds, copy: None }
-    }
-
-    /// Whether an access of each thread of a CTA is behind a barrier behind another access of each.
-    pub fn is_behind(&mut self, one: usize, other: usize) -> bool {
-        let behind = self.threads.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
-        self.threads.questions.eval.terms.value(behind) == Some(1)
-    }
-
-    /// Whether each thread of a CTA is behind an acquire of another one.
-    pub fn is_handed_on(&mut self, load: usize, second: usize) -> bool {
-        self.is_behind(load, second) && self.threads.acquires_for_all(load)
+        Doubt { holds, copies: Vec::new() }
     }
 
     /// What it would take for a load to have read something that is not right: what memory has at the beginning, or what somebody writes.
@@ -154,7 +143,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                     let right = is_right(self, (store, new));
                     holds.push(self.threads.questions.eval.terms.not(right));
                 }
-                all.push(Doubt { holds, copy: Some(new) });
+                all.push(Doubt { holds, copies: vec![new] });
             }
         }
         all

@@ -21,11 +21,14 @@ pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize
         takes.iter().any(|other| {
             threads.keep_pair();
             let pair = [*one, *other];
-            (0..2).all(|at| is_under(threads, holds, pair[at], (accesses[at], PAIR[at])))
-                && is_same(threads, holds, pair)
+            let both = [0, 1].map(|at| holder(threads, holds, pair[at], (accesses[at], PAIR[at])));
+            let [Some(first), Some(second)] = both else { return false };
+            let under = [(accesses[0], first.0 != PAIR[0]), (accesses[1], second.0 != PAIR[1])];
+            let holds: Vec<Term> = holds.iter().chain(&first.1).chain(&second.1).copied().collect();
+            is_same(threads, &holds, [(pair[0], first.0), (pair[1], second.0)])
                 && (0..threads.all.len()).all(|store| {
                     let is_write = threads.all[store].access.writes;
-                    !is_write || keeps(threads, pair[0], store, &accesses, &takes)
+                    !is_write || keeps(threads, pair[0], store, &under, &takes)
                 })
         })
     });
@@ -60,17 +63,23 @@ fn free_value(threads: &Threads<'_, '_>, at: usize) -> Option<u64> {
     }
 }
 
-/// Whether an access is between a taking and what gives the lock back.
-fn is_under(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, (access, copy): (usize, Copy)) -> bool {
-    let [from, to] = [take, access].map(|at| threads.all[at].touch.step);
-    if take == access || !threads.precedes(take, access) || !threads.acquires(take, to) {
-        return false;
-    }
+/// The thread that has a lock while an access is done, which is between a taking and what gives the lock back: the same thread, or the first
+/// one of its CTA; and what is known of it.
+fn holder(
+    threads: &mut Threads<'_, '_>,
+    holds: &[Term],
+    take: usize,
+    access: (usize, Copy),
+) -> Option<(Copy, Vec<Term>)> {
+    let [from, to] = [take, access.0].map(|at| threads.all[at].touch.step);
     // Nothing gives it back in front of the access.
-    if may_be_given(threads, take, [from, to]) {
-        return false;
+    if take == access.0 || may_be_given(threads, take, [from, to]) {
+        return None;
     }
-    has_taken(threads, holds, take, copy)
+    threads.holders(take, access, true).into_iter().find(|(copy, known)| {
+        let holds: Vec<Term> = holds.iter().chain(known).copied().collect();
+        has_taken(threads, &holds, take, *copy)
+    })
 }
 
 /// Whether a path leads from a store that gives a lock back to a step, without a taking.
@@ -92,12 +101,12 @@ fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: C
 }
 
 /// Whether both threads have taken one and the same lock.
-fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [usize; 2]) -> bool {
-    let values = takes.map(|take| free_value(threads, take));
-    let same = threads.meet((takes[0], PAIR[0]), (takes[1], PAIR[1]));
+fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, Copy); 2]) -> bool {
+    let values = takes.map(|(take, _)| free_value(threads, take));
+    let same = threads.meet(takes[0], takes[1]);
     let apart = threads.questions.eval.terms.not(same);
     let conditions = holds.iter().copied().chain([apart]).collect();
-    let bytes = takes.map(|take| threads.all[take].touch.bytes);
+    let bytes = takes.map(|(take, _)| threads.all[take].touch.bytes);
     values[0] == values[1] && bytes[0] == bytes[1] && threads.questions.ask(conditions) == Answer::Never
 }
 
@@ -109,27 +118,30 @@ fn is_give(threads: &Threads<'_, '_>, take: usize, at: usize) -> bool {
 }
 
 /// Whether a store leaves a lock what it is: it takes one, or gives one back, or is somewhere else.
-fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses: &[usize], takes: &[usize]) -> bool {
+fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &[(usize, bool)], takes: &[usize]) -> bool {
     let bytes = [take, store].map(|at| threads.all[at].touch.bytes);
     let value = free_value(threads, take);
     if takes.contains(&store) && bytes[0] == bytes[1] && free_value(threads, store) == value {
         return true;
     }
     let gives = bytes[0] == bytes[1] && is_give(threads, take, store);
-    if gives && takes.iter().any(|own| free_value(threads, *own) == value && gives_back(threads, *own, store, accesses))
-    {
+    if gives && takes.iter().any(|own| free_value(threads, *own) == value && gives_back(threads, *own, store, under)) {
         return true;
     }
     threads.are_apart(take, store)
 }
 
-/// Whether a store gives back a lock that its thread has taken, once for each taking, and releases what was done under it.
-fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, accesses: &[usize]) -> bool {
+/// Whether a store gives back a lock that its thread has taken, once for each taking, and releases what was done under it: by this thread,
+/// or by another one of its CTA, which takes a barrier in between.
+fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &[(usize, bool)]) -> bool {
     let [from, to] = [take, store].map(|at| threads.all[at].touch.step);
     if !threads.precedes(take, store)
         || !threads.acquires(take, to)
         || !threads.releases(from, store)
-        || !accesses.iter().all(|access| threads.releases(threads.all[*access].touch.step, store))
+        || !under.iter().all(|(access, is_of_all)| {
+            threads.releases(threads.all[*access].touch.step, store)
+                && (!is_of_all || threads.releases_of_all(store) && threads.is_behind(*access, store))
+        })
     {
         return false;
     }

@@ -78,10 +78,12 @@ fn polls(flat: &Flat, steps: [usize; 2]) -> bool {
     };
     let blocks = blocks(flat, |_| false);
     let paths = Paths { blocks: &blocks };
+    // Who waits writes nothing meanwhile.
+    let is_write = |step: usize| matches!(&flat.steps[step].action, Action::Access(access) if access.writes);
     let is_poll = |load: usize, store: usize| {
         kind(load) == Some(AccessKind::Ld)
             && kind(store) == Some(AccessKind::St)
-            && paths.reaches(load, load, &[], &|_| false)
+            && paths.reaches(load, load, &[], &is_write)
     };
     is_poll(steps[0], steps[1]) || is_poll(steps[1], steps[0])
 }

@@ -8,11 +8,13 @@
 
 use std::time::Instant;
 
+use itertools::Itertools;
 use ptx_isa::Scope;
 
 use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
+    solve::Answer,
     term::Term,
     threads::{Copy, PAIR},
 };
@@ -29,8 +31,14 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
         }
         let mut rows = Vec::new();
         for (first, second) in [(one, other), (other, one)] {
-            rows.extend(if attempt == 0 { by_value(doubts, first, second) } else { by_chain(doubts, first, second) });
+            rows.extend(if attempt == 0 {
+                by_value(doubts, first, second)
+            } else {
+                by_chain(doubts, holds, first, second)
+            });
         }
+        // What leaves few choices goes before what leaves many.
+        rows.sort_by_key(Vec::len);
         !rows.is_empty() && doubts.is_impossible(holds, &PAIR, &rows)
     });
     if is_done {
@@ -44,25 +52,17 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
 
 /// For each acquire in front of the second access, what it would take for it to have seen something else than a release behind the
 /// first one.
-fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), (second, copy): (usize, Copy)) -> Vec<Vec<Doubt>> {
+fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usize, Copy)) -> Vec<Vec<Doubt>> {
     let until = doubts.threads.questions.limits.until;
     let mut rows = Vec::new();
     for load in (0..doubts.threads.all.len()).take_while(|_| Instant::now() < until) {
-        if load == second || doubts.threads.all[load].touch.loaded.is_none() || !doubts.threads.is_strong(load) {
+        if doubts.threads.all[load].touch.loaded.is_none() || !doubts.threads.is_strong(load) {
             continue;
         }
-        let step = doubts.threads.all[second].touch.step;
-        let mut seen: Vec<(Copy, Vec<Term>)> = Vec::new();
-        if doubts.threads.precedes(load, second) && doubts.threads.acquires(load, step) {
-            seen.push((copy, Vec::new()));
-        }
-        if doubts.is_handed_on(load, second) {
-            seen.extend(doubts.threads.first_of_cta(load, (second, copy)));
-        }
-        for (seen, known) in seen {
+        for (seen, known) in doubts.threads.holders(load, second, true) {
             let done = doubts.threads.does(load, seen);
             let done = doubts.threads.questions.eval.terms.not(done);
-            let mut row = vec![Doubt { holds: vec![done], copy: None }];
+            let mut row = vec![Doubt { holds: vec![done], copies: Vec::new() }];
             row.extend(doubts.writers((load, seen), &mut |own, writer| own.threads.released(first, writer)));
             row.iter_mut().for_each(|doubt| doubt.holds.extend(&known));
             rows.push(row);
@@ -72,47 +72,61 @@ fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), (second, copy
 }
 
 /// The same where values grow from one thread to the next: what it would take for the second thread to have seen no more than the first.
-fn by_chain(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), (second, copy): (usize, Copy)) -> Vec<Vec<Doubt>> {
+fn by_chain(
+    doubts: &mut Doubts<'_, '_, '_>,
+    holds: &[Term],
+    first: (usize, Copy),
+    second: (usize, Copy),
+) -> Vec<Vec<Doubt>> {
     let until = doubts.threads.questions.limits.until;
     let mut rows = Vec::new();
     for load in (0..doubts.threads.all.len()).take_while(|_| Instant::now() < until) {
         let Some(loaded) = doubts.threads.all[load].touch.loaded else { continue };
-        let step = doubts.threads.all[second].touch.step;
-        let is_before = |own: &Doubts<'_, '_, '_>, at: usize| load != at && own.threads.precedes(load, at);
-        if !is_before(doubts, first.0)
-            || !is_before(doubts, second)
-            || !doubts.threads.acquires(load, step)
-            || !grows(doubts, first, load)
-        {
-            continue;
+        let firsts = doubts.threads.holders(load, first, false);
+        let firsts: Vec<_> =
+            firsts.into_iter().filter(|(one, known)| grows(doubts, first, load, (*one, known))).collect();
+        let seconds = if firsts.is_empty() { Vec::new() } else { doubts.threads.holders(load, second, true) };
+        for ((one, known), (other, more)) in firsts.into_iter().cartesian_product(seconds) {
+            let copies = vec![one, other];
+            let [before, value] = [one, other].map(|copy| doubts.threads.of(loaded, copy));
+            let done = [one, other].map(|copy| doubts.threads.does(load, copy));
+            let same = doubts.threads.meet((load, one), (load, other));
+            let terms = &mut doubts.threads.questions.eval.terms;
+            let more_seen = terms.less(false, before, value);
+            let known: Vec<Term> = known.into_iter().chain(more).collect();
+            let row = [done[0], done[1], same, more_seen].into_iter().filter_map(|needed| {
+                let not = doubts.threads.questions.eval.terms.not(needed);
+                let is_sure = {
+                    let conditions = holds.iter().chain(&known).copied().chain([not]).collect();
+                    needed != more_seen && doubts.threads.questions.ask(conditions) == Answer::Never
+                };
+                let holds = known.iter().copied().chain([not]).collect();
+                (!is_sure).then(|| Doubt { holds, copies: copies.clone() })
+            });
+            rows.push(row.collect());
         }
-        let [before, value] = [first.1, copy].map(|copy| doubts.threads.of(loaded, copy));
-        let done = [first.1, copy].map(|copy| doubts.threads.does(load, copy));
-        let same = doubts.threads.meet((load, first.1), (load, copy));
-        let terms = &mut doubts.threads.questions.eval.terms;
-        let more = terms.less(false, before, value);
-        let row = [done[0], done[1], same, more].map(|holds| Doubt { holds: vec![terms.not(holds)], copy: None });
-        rows.push(row.into());
     }
     rows
 }
 
-/// Whether each thread that has seen more than the first one is behind a release of it: proved by induction over what it has seen.
-fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize) -> bool {
+/// Whether each thread that has seen more than the one that stands for the first one is behind a release of what that did: proved by
+/// induction over what it has seen.
+fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize, (one, known): (Copy, &[Term])) -> bool {
     let Some(loaded) = doubts.threads.all[load].touch.loaded else { return false };
     let seen = doubts.threads.add();
     let mut holds = doubts.threads.holds(first.0, first.1);
-    holds.extend(doubts.threads.holds(load, first.1));
+    holds.extend(known);
+    holds.extend(doubts.threads.holds(load, one));
     holds.extend(doubts.threads.holds(load, seen));
-    holds.push(doubts.threads.meet((load, first.1), (load, seen)));
-    let [before, value] = [first.1, seen].map(|copy| doubts.threads.of(loaded, copy));
+    holds.push(doubts.threads.meet((load, one), (load, seen)));
+    let [before, value] = [one, seen].map(|copy| doubts.threads.of(loaded, copy));
     holds.push(doubts.threads.questions.eval.terms.less(false, before, value));
     let row = doubts.writers((load, seen), &mut |own, writer| {
         let released = own.threads.released(first, writer);
         let link = link(own, (load, seen), [before, value], writer);
         own.threads.questions.eval.terms.or(released, link)
     });
-    doubts.is_impossible(&holds, &[first.1, seen], &[row])
+    doubts.is_impossible(&holds, &[first.1, one, seen], &[row])
 }
 
 /// That a writer has acquired a value between two others itself, and releases what is behind that.

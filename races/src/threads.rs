@@ -32,6 +32,8 @@ pub struct Threads<'q, 'f> {
     pub arrivals: &'q [Arrival],
     /// The narrowest scope that reaches all threads of a question.
     pub scope: Scope,
+    /// The first thread of the CTA of each copy, as it comes to one of the arrivals.
+    firsts: FxHashMap<(Copy, usize), Copy>,
     /// What became of the terms of each copy.
     renamed: Vec<FxHashMap<Term, Term>>,
 }
@@ -51,7 +53,16 @@ impl<'q, 'f> Threads<'q, 'f> {
         all: &'q [Own],
         arrivals: &'q [Arrival],
     ) -> Self {
-        Self { questions, paths, shared, all, arrivals, scope: Scope::Gpu, renamed: Vec::new() }
+        Self {
+            questions,
+            paths,
+            shared,
+            all,
+            arrivals,
+            scope: Scope::Gpu,
+            firsts: FxHashMap::default(),
+            renamed: Vec::new(),
+        }
     }
 
     pub fn flat(&self) -> &'f Flat {
@@ -67,6 +78,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     /// Forgets all threads but so many.
     pub fn keep(&mut self, copies: usize) {
         self.renamed.truncate(copies);
+        self.firsts.clear();
     }
 
     /// One more thread.
@@ -220,7 +232,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// Whether what barriers in front of a store order is released by it.
-    fn releases_of_all(&self, store: usize) -> bool {
+    pub fn releases_of_all(&self, store: usize) -> bool {
         self.paths.barriers().all(|(_, barrier)| self.releases(barrier, store))
     }
 
@@ -263,6 +275,26 @@ impl<'q, 'f> Threads<'q, 'f> {
         self.after(one, other, 1, is_last)
     }
 
+    /// Whether an access of each thread of a CTA is behind a barrier behind another access of each.
+    pub fn is_behind(&mut self, one: usize, other: usize) -> bool {
+        let behind = self.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
+        self.questions.eval.terms.value(behind) == Some(1)
+    }
+
+    /// The threads whose read may stand for an access behind it: the same thread, or the first one of its CTA if a barrier is between them;
+    /// and what is known of each. What is acquired has to be so for the access, or for the barrier.
+    pub fn holders(&mut self, load: usize, access: (usize, Copy), is_acquired: bool) -> Vec<(Copy, Vec<Term>)> {
+        let step = self.step(access.0);
+        let mut all = Vec::new();
+        if load != access.0 && self.precedes(load, access.0) && (!is_acquired || self.acquires(load, step)) {
+            all.push((access.1, Vec::new()));
+        }
+        if self.is_behind(load, access.0) && (!is_acquired || self.acquires_for_all(load)) {
+            all.extend(self.first_of_cta(load, access));
+        }
+        all
+    }
+
     /// That an access is more than `rounds` rounds of the loops around both behind another one, or in the same one where that is enough.
     fn after(&mut self, one: (usize, Copy), other: (usize, Copy), rounds: u64, is_last: bool) -> Term {
         let common = self.common(one.0, other.0).len();
@@ -289,11 +321,17 @@ impl<'q, 'f> Threads<'q, 'f> {
                 && barrier.is_some_and(|barrier| self.paths.reaches(from, barrier, &[], &|_| false))
                 && barrier.is_some_and(|barrier| !self.paths.reaches(barrier, from, &[], &|_| false))
         };
-        let arrival = self.arrivals.iter().find(|arrival| match arrival.target {
+        let at = self.arrivals.iter().position(|arrival| match arrival.target {
             Target::Barrier(block) => arrival.around.is_empty() && is_between(block),
             Target::End => false,
         })?;
-        let new = self.add();
+        let arrival = &self.arrivals[at];
+        // It comes there once.
+        let new = match self.firsts.get(&(copy, at)) {
+            Some(known) => *known,
+            None => self.add(),
+        };
+        self.firsts.insert((copy, at), new);
         let mut holds = vec![self.same("ctaid", copy, new)];
         for direction in ["tid.x", "tid.y", "tid.z"] {
             let index = self.questions.eval.special(direction);

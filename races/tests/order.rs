@@ -798,3 +798,93 @@ fn a_ring() {
         ],
     );
 }
+
+/// The first thread takes a lock for its CTA, or waits for its turn.
+const FOR_ALL: &str = "mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+@%p0 bra TAKEN;
+TAKE:
+atom.acquire.gpu.global.cas.b32 %r3, [%rd2], 0, 1;
+setp.ne.u32 %p2, %r3, 0;
+@%p2 bra TAKE;
+TAKEN:
+bar.sync 0;
+ld.global.u32 %r5, [%rd5];
+st.global.u32 [%rd5], %r5;
+bar.sync 1;
+@%p0 bra DONE;
+st.release.gpu.global.u32 [%rd2], 0;";
+
+#[test]
+fn a_lock_for_all_threads() {
+    check(
+        FOR_ALL,
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("st.release.gpu", "fence.acq_rel.cta;\nst.relaxed.gpu"),
+            ("atom.acquire.gpu", "atom.relaxed.gpu"),
+            ("atom.acquire.gpu", "atom.acquire.cta"),
+            ("bar.sync 0;\n", ""),
+            ("bar.sync 1;\n", ""),
+            ("@%p2 bra TAKE;\n", ""),
+            ("bar.sync 0;", "st.global.u32 [%rd5], 1;\nbar.sync 0;"),
+            ("st.global.u32 [%rd5], %r5;\nbar.sync 1;", "bar.sync 1;\nst.global.u32 [%rd5], %r5;"),
+            ("@%p0 bra TAKEN;", "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra TAKEN;\n@%p0 bra TAKEN;"),
+            ("[%rd2], 0, 1;", "[%rd4], 0, 1;"),
+            ("bar.sync 0;", "@%p0 bra NEXT;\nst.release.gpu.global.u32 [%rd2], 0;\nNEXT:\nbar.sync 0;"),
+        ],
+    );
+    let fenced = FOR_ALL.replace("atom.acquire", "atom.relaxed").replace("TAKEN:", "fence.acq_rel.gpu;\nTAKEN:");
+    check(&fenced, &[("fence.acq_rel.gpu;\nTAKEN:\nbar.sync 0;", "TAKEN:\nbar.sync 0;\nfence.acq_rel.gpu;")]);
+    let given = FOR_ALL.replace("st.release.gpu.global", "membar.gl;\nst.relaxed.gpu.global");
+    check(&given, &[("bar.sync 1;\n@%p0 bra DONE;\nmembar.gl;\n", "membar.gl;\nbar.sync 1;\n@%p0 bra DONE;\n")]);
+}
+
+/// CTAs add to the same words, one after the other.
+#[test]
+fn turns_of_ctas() {
+    let turns = "mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+@%p0 bra MINE;
+POLL:
+ld.acquire.gpu.global.u32 %r3, [%rd2];
+setp.ne.u32 %p2, %r3, %r2;
+@%p2 bra POLL;
+MINE:
+bar.sync 0;
+ld.global.u32 %r5, [%rd5];
+st.global.u32 [%rd5], %r5;
+bar.sync 1;
+@%p0 bra DONE;
+add.u32 %r6, %r2, 1;
+st.release.gpu.global.u32 [%rd2], %r6;";
+    check(
+        turns,
+        &[
+            ("st.release.gpu", "st.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.relaxed.gpu"),
+            ("ld.acquire.gpu", "ld.acquire.cta"),
+            ("bar.sync 0;\n", ""),
+            ("bar.sync 1;\n", ""),
+            ("@%p2 bra POLL;\n", ""),
+            ("add.u32 %r6, %r2, 1;", "add.u32 %r6, %r2, 2;"),
+            ("setp.ne.u32 %p2, %r3, %r2;", "setp.gt.u32 %p2, %r3, %r2;"),
+            ("st.global.u32 [%rd5], %r5;\nbar.sync 1;", "bar.sync 1;\nst.global.u32 [%rd5], %r5;"),
+            ("bar.sync 0;\nld.global.u32 %r5, [%rd5];", "ld.global.u32 %r5, [%rd5];\nbar.sync 0;"),
+            ("@%p0 bra MINE;", "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra MINE;\n@%p0 bra MINE;"),
+        ],
+    );
+    // A number that the first thread has drawn in place of the one of the CTA.
+    let drawn = turns
+        .replace("POLL:", "atom.relaxed.gpu.global.add.u32 %r7, [%rd2+4], 1;\nPOLL:")
+        .replace("%r3, %r2;", "%r3, %r7;")
+        .replace("%r6, %r2, 1;", "%r6, %r7, 1;");
+    check(
+        &drawn,
+        &[
+            ("[%rd2+4], 1;", "[%rd2+4], 0;"),
+            ("add.u32 %r7, [%rd2+4], 1;", "exch.b32 %r7, [%rd2+4], 1;"),
+            ("bar.sync 0;\n", ""),
+        ],
+    );
+}
