@@ -100,11 +100,13 @@ fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: C
     threads.questions.ask(conditions) == Answer::Never
 }
 
-/// Whether both threads have taken one and the same lock.
+/// Whether two threads, and not one for both, have taken one and the same lock.
 fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, Copy); 2]) -> bool {
     let values = takes.map(|(take, _)| free_value(threads, take));
-    let same = threads.meet(takes[0], takes[1]);
-    let apart = threads.questions.eval.terms.not(same);
+    let (same, thread) = (threads.meet(takes[0], takes[1]), threads.same_thread(takes[0].1, takes[1].1));
+    let terms = &mut threads.questions.eval.terms;
+    let elsewhere = terms.not(same);
+    let apart = terms.or(elsewhere, thread);
     let conditions = holds.iter().copied().chain([apart]).collect();
     let bytes = takes.map(|(take, _)| threads.all[take].touch.bytes);
     values[0] == values[1] && bytes[0] == bytes[1] && threads.questions.ask(conditions) == Answer::Never

@@ -831,6 +831,8 @@ fn a_lock_for_all_threads() {
             ("st.global.u32 [%rd5], %r5;\nbar.sync 1;", "bar.sync 1;\nst.global.u32 [%rd5], %r5;"),
             ("@%p0 bra TAKEN;", "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra TAKEN;\n@%p0 bra TAKEN;"),
             ("[%rd2], 0, 1;", "[%rd4], 0, 1;"),
+            // One lock for two threads of a CTA.
+            ("st.global.u32 [%rd5], %r5;", "st.global.u32 [%rd5+4], %r5;"),
             ("bar.sync 0;", "@%p0 bra NEXT;\nst.release.gpu.global.u32 [%rd2], 0;\nNEXT:\nbar.sync 0;"),
         ],
     );

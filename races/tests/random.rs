@@ -326,6 +326,76 @@ fn counts_arrivals(seed: u64) -> String {
     kernel.text
 }
 
+/// A kernel whose CTAs do something one after the other: the first thread of each waits for its turn, or takes a lock.
+fn takes_turns(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
+    kernel.line(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %ctaid.x;\n\
+         mul.wide.u32 %rd4, %r8, 4;\nadd.s64 %rd5, %rd1, %rd4;\nxor.b32 %r7, %r8, 1;\nmul.wide.u32 %rd6, %r7, 4;\nadd.s64 %rd6, %rd1, %rd6;\n\
+         setp.ne.u32 %p0, %r8, 0;",
+    );
+    if kernel.below(8) == 0 {
+        kernel.line("setp.eq.u32 %p1, %r0, 1;\n@%p1 bra MINE;");
+    }
+    kernel.line("@%p0 bra MINE;");
+    let acquire = kernel.one(&["acquire", "acquire", "acquire", "acquire", "relaxed"]);
+    let release = kernel.one(&["release", "release", "release", "release", "relaxed"]);
+    let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+    let fence = |kernel: &mut Kernel, sem: &str| {
+        let fence = kernel.one(&["fence.acq_rel.gpu;", "fence.acq_rel.cta;", ""]);
+        if sem == "relaxed" { fence } else { "" }
+    };
+    let give = match kernel.below(3) {
+        0 => {
+            let take =
+                kernel.one(&["cas.b32 %r2, [%rd2], 0, 1;", "exch.b32 %r2, [%rd2], 1;", "cas.b32 %r2, [%rd2], 0, 0;"]);
+            kernel.line(format_args!(
+                "TAKE:\natom.{acquire}.{scope}.global.{take}\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra TAKE;"
+            ));
+            "0"
+        }
+        turn => {
+            let drawn = kernel.one(&["mov.u32 %r3, %r0;", "atom.relaxed.gpu.global.add.u32 %r3, [%rd2+4], 1;"]);
+            let drawn = if turn == 1 { "mov.u32 %r3, %r0;" } else { drawn };
+            let cmp = kernel.one(&["ne", "ne", "ne", "ne", "lt", "gt"]);
+            kernel.line(format_args!(
+                "{drawn}\nPOLL:\nld.{acquire}.{scope}.global.u32 %r2, [%rd2];\nsetp.{cmp}.u32 %p2, %r2, %r3;\n@%p2 bra POLL;\nadd.u32 %r4, %r3, 1;"
+            ));
+            kernel.one(&["%r4", "%r4", "%r4", "%r4", "2"])
+        }
+    };
+    let late = kernel.below(6) == 0;
+    let taken = fence(&mut kernel, acquire);
+    kernel.line(if late { "" } else { taken });
+    let barriers =
+        [0, 1].map(|_| kernel.one(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]));
+    kernel.line(format_args!("MINE:\n{}\n{}", barriers[0], if late { taken } else { "" }));
+    for _ in 0..1 + kernel.below(2) {
+        let line = kernel.one(&[
+            "ld.global.u32 %r5, [%rd5];",
+            "st.global.u32 [%rd5], %r8;",
+            "st.global.u32 [%rd5], %r8;",
+            "ld.global.u32 %r5, [%rd6];",
+            "@%p0 bra AT;\nst.global.u32 [%rd1], 1;\nAT:",
+        ]);
+        // A label stands there once.
+        let line = if kernel.text.contains("AT:") { "ld.global.u32 %r5, [%rd5];" } else { line };
+        kernel.line(line);
+    }
+    let given = fence(&mut kernel, release);
+    let early = kernel.below(6) == 0;
+    kernel.line(format_args!("{}\n{}\n@%p0 bra DONE;", if early { given } else { "" }, barriers[1]));
+    kernel.line(if early { "" } else { given });
+    kernel.line(format_args!("st.{release}.{scope}.global.u32 [%rd2], {give};"));
+    if kernel.below(8) == 0 {
+        kernel.line("st.global.u32 [%rd5], 1;");
+    }
+    kernel.line("DONE:\nret;\n}");
+    kernel.text
+}
+
 /// A race or a divergent barrier of an execution, if there is one.
 fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
     for seed in 0..if is_zero { 8 } else { 4 } {
@@ -391,4 +461,9 @@ fn what_is_in_order_by_values_has_no_race() {
 #[test]
 fn what_is_behind_the_last_arrival_has_no_race() {
     check(counts_arrivals, true, [40, 100]);
+}
+
+#[test]
+fn what_takes_turns_has_no_race() {
+    check(takes_turns, true, [40, 100]);
 }
