@@ -267,7 +267,7 @@ pub struct KernelArgs {
     /// What may be wrong, and was not seen to go wrong, is an error, too
     #[arg(long, requires = "kernels")]
     pub strict: bool,
-    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look
+    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look. With --races, how long a kernel may take
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "kernels")]
     pub time_limit: u64,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]

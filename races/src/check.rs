@@ -27,7 +27,7 @@ pub struct Options {
     pub grid: Option<[u32; 3]>,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
-    /// How long the proof may take for a kernel, and as long again the search for executions.
+    /// How long a kernel may take: the proof half of it, the search for executions three fifths of what is left, remedies the rest.
     pub limit: Duration,
 }
 
@@ -108,8 +108,9 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
     let sizes = Sizes::of(&flat, options.block, options.grid);
     let has_block = flat.head.required_threads.or(options.block).is_some();
-    let until = Instant::now() + options.limit;
-    let proof = prove(&flat, sizes, options.may_alias, Limits::new(until));
+    let start = Instant::now();
+    let until = start + options.limit;
+    let proof = prove(&flat, sizes, options.may_alias, Limits::new(start + options.limit / 2));
     if proof.holds() {
         let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
         let kernel = kernel.name.clone();
@@ -125,7 +126,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
     let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas) };
     // A kernel that the machine does not take has no witness.
-    let shown = witnesses(module, &kernel.name, &given, needs, options.limit, &is_enough).unwrap_or_default();
+    let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
+    let shown = witnesses(module, &kernel.name, &given, needs, search, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
     let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
@@ -134,7 +136,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
     findings.sort_by_key(|finding| (finding.class, finding.lines));
-    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings);
+    mend(module, kernel, (&mut flat, sizes), options.may_alias, &proof, &mut findings, until);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // An execution with a number of threads that nobody says need be none of the kernel.
@@ -151,15 +153,15 @@ fn mend(
     module: &Module,
     kernel: &Function,
     (flat, sizes): (&mut Flat, Sizes),
-    options: &Options,
+    may_alias: bool,
     proof: &Proof,
     findings: &mut [Finding],
+    until: Instant,
 ) {
-    let until = Instant::now() + options.limit / 2;
     let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
     let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
     if !pairs.is_empty() {
-        let tried = Tried::of(module, kernel, sizes, options.may_alias, &pairs, until);
+        let tried = Tried::of(module, kernel, sizes, may_alias, &pairs, until);
         findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
     }
     let is_left = |finding: &&mut Finding| {
@@ -167,7 +169,7 @@ fn mend(
         is_race && finding.remedy.as_ref().is_none_or(|remedy| !remedy.mends_all)
     };
     if findings.iter_mut().any(|finding| is_left(&finding))
-        && let Some(changes) = orderings(module, flat, sizes, options.may_alias, proof, until)
+        && let Some(changes) = orderings(module, flat, sizes, may_alias, proof, until)
     {
         let remedy = Remedy { changes, mends_all: true };
         findings.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));

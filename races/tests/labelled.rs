@@ -95,7 +95,7 @@ fn all(root: PathBuf, part: &'static str) -> Result<(), Failed> {
         .filter(|(at, kernel)| part != "some" || small(kernel) || at % 16 == 0)
         .map(|(_, one)| one)
         .collect();
-    let limit = Duration::from_secs(if part == "some" { 2 } else { 5 });
+    let limit = Duration::from_secs(if part == "some" { 4 } else { 10 });
     let (next, results) = (Mutex::new(own.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
