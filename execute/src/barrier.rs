@@ -88,13 +88,11 @@ impl Machine<'_> {
                 warps.sort_unstable();
                 warps.dedup();
                 let of = |warp: usize| {
-                    let own: u32 = barrier
-                        .arrived
-                        .iter()
-                        .filter(|(other, ..)| *other == warp)
-                        .map(|(_, lanes, _)| lanes.count_ones())
-                        .sum();
-                    if own >= live_of(warp).count_ones() { own.max(32) } else { own }
+                    let own = || barrier.arrived.iter().filter(|(other, ..)| *other == warp).map(|(_, lanes, _)| *lanes);
+                    let count: u32 = own().map(Lanes::count_ones).sum();
+                    // Those that have arrived may have ended since; the others of the warp are still to come.
+                    let is_whole = own().fold(!live_of(warp), |all, lanes| all | lanes) == Lanes::MAX;
+                    if is_whole { count.max(32) } else { count }
                 };
                 warps.into_iter().map(of).sum::<u32>() >= count
             }

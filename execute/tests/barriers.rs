@@ -39,3 +39,17 @@ fn a_thread_that_has_arrived_and_ended_counts_once() {
     check(&of("barrier.cluster.arrive;"), &[]);
     check(&of("barrier.cluster.arrive.relaxed;"), &["race"]);
 }
+
+/// Half of a warp arrives at once and ends, the other half writes first. The second warp of the CTA reads what was written.
+#[test]
+fn threads_of_a_warp_that_have_ended_do_not_count_for_those_that_are_still_to_come() {
+    let of = |count: u32| {
+        format!(
+            "@!%first bra WAITS;\nsetp.lt.u32 %p, %r0, 16;\n@%p bra ARRIVES;\nmov.u32 %r2, 0;\n\
+             LATE:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, 300;\n@%p bra LATE;\nsetp.eq.u32 %p, %r0, 16;\n\
+             @%other bra ARRIVES;\n@%p st.global.u32 [%x], 7;\nARRIVES:\nbarrier.arrive 1, {count};\nret;\n\
+             WAITS:\nbarrier.sync 1, {count};\n@%other bra DONE;\nld.global.u32 %r3, [%x];\nDONE:"
+        )
+    };
+    check(&of(64), &[]);
+}
