@@ -88,7 +88,8 @@ impl Machine<'_> {
                 warps.sort_unstable();
                 warps.dedup();
                 let of = |warp: usize| {
-                    let own = || barrier.arrived.iter().filter(|(other, ..)| *other == warp).map(|(_, lanes, _)| *lanes);
+                    let own =
+                        || barrier.arrived.iter().filter(|(other, ..)| *other == warp).map(|(_, lanes, _)| *lanes);
                     let count: u32 = own().map(Lanes::count_ones).sum();
                     // Those that have arrived may have ended since; the others of the warp are still to come.
                     let is_whole = own().fold(!live_of(warp), |all, lanes| all | lanes) == Lanes::MAX;

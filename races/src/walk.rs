@@ -565,6 +565,11 @@ impl<'w, 'f> Walk<'w, 'f> {
         let step = &self.eval.flat.steps[at];
         let count = step.writes.len();
         match &step.action {
+            // Accesses of shared memory are compared within a CTA alone.
+            Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa") => {
+                self.not_followed(at, "shared memory of other CTAs is not followed");
+                self.anything(count)
+            }
             Action::Compute(mnemonic, sources) => self.eval.compute(state, mnemonic, sources, count),
             Action::Pass { ty, from } => {
                 let bits = ty.bits().clamp(1, 64);

@@ -657,6 +657,14 @@ fn the_last_block() {
     let late =
         fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");
     assert_ne!(verdict(&late).0, Verdict::Free);
+    // Two threads of each CTA arrive.
+    let twice = LAST
+        .replace("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;")
+        .replace("st.global.u32 [%rd5], %r2;", "@%p0 bra ARRIVE;\nst.global.u32 [%rd5], %r2;\nARRIVE:")
+        .replace("setp.eq.u32 %p2", "@%p0 bra JOIN;\nsetp.eq.u32 %p2");
+    assert_ne!(verdict(&twice).0, Verdict::Free);
+    let once = twice.replace("setp.gt.u32 %p1, %r1, 1;", "setp.gt.u32 %p1, %r1, 0;");
+    assert_eq!(verdict(&once).0, Verdict::Free, "{once}");
     let wrapped =
         LAST.replace("add.u32 %r4, [%rd2], 1;", "inc.u32 %r4, [%rd2], %r3;").replace("st.global.u32 [%rd2], 0;", "");
     check(&wrapped, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);

@@ -22,7 +22,7 @@ fn verdict(body: &str) -> (Verdict, String) {
 
 fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
     let text = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
          .shared .align 4 .b8 buf[8192];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
          ld.param.u64 %rd1, [out];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, %ctaid.x;\n\
          mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r2, %r3, %r4, %r1;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\n\
@@ -269,4 +269,17 @@ fn a_sum_of_a_warp() {
     check(&sum.replacen("bar.warp.sync -1;\n", "", 2), RACE);
     check(&sum.replacen("bar.sync 0;\n", "", 1), RACE);
     check(&sum.replace("END:\nbar.sync 0;", "END:\nbar.warp.sync -1;"), RACE);
+}
+
+/// The first CTA writes to shared memory of the second one, which reads it.
+#[test]
+fn shared_memory_of_another_cta() {
+    let of = |map: &str, store: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra WRITER;\nld.shared.u32 %r5, [%rd2];\nbra END;\nWRITER:\nsetp.ne.u32 %p2, %r1, 0;\n\
+             @%p2 bra END;\nmov.u32 %r6, 1;\ncvt.u32.u64 %r7, %rd5;\n{map}\n{store}\nEND:"
+        )
+    };
+    check(&of("mapa.u64 %rd6, %rd5, %r6;", "st.u32 [%rd6], 1;"), NOT_FREE);
+    check(&of("mapa.shared::cluster.u32 %r8, %r7, %r6;", "st.shared::cluster.u32 [%r8], 1;"), NOT_FREE);
 }
