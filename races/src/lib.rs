@@ -30,6 +30,7 @@ pub mod graph;
 pub mod launch;
 mod lemma;
 mod lock;
+mod named;
 mod order;
 mod ordering;
 mod paths;

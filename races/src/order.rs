@@ -7,6 +7,7 @@ use crate::{
     count::{Counter, counters, is_counted},
     doubts::Doubts,
     lock::is_locked,
+    named::{Named, is_met},
     publish::is_published,
     term::Term,
     threads::{PAIR, Threads},
@@ -16,19 +17,20 @@ use crate::{
 pub struct Orders<'t, 'q, 'f> {
     doubts: Doubts<'t, 'q, 'f>,
     counters: Vec<Counter>,
+    named: Vec<Named>,
 }
 
 impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
     /// Some steps may have a race within a CTA, as far as barriers tell.
-    pub fn new(threads: &'t mut Threads<'q, 'f>, racy: FxHashSet<usize>) -> Self {
+    pub fn new(threads: &'t mut Threads<'q, 'f>, racy: FxHashSet<usize>, named: Vec<Named>) -> Self {
         let mut doubts = Doubts::new(threads, racy);
         let counters = counters(&mut doubts);
-        Self { doubts, counters }
+        Self { doubts, counters, named }
     }
 
     /// Whether two accesses are in order wherever threads of one CTA, or of two, meet at them.
     pub fn is_ordered(&mut self, accesses: [usize; 2], is_across: bool) -> bool {
-        let Self { doubts, counters } = self;
+        let Self { doubts, counters, named } = self;
         let [one, other] = accesses.map(|at| &doubts.threads.all[at]);
         let bytes = [one.touch.bytes, other.touch.bytes];
         doubts.threads.questions.meetings(one, other).into_iter().all(|meeting| {
@@ -42,7 +44,8 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
             }
             let addresses = PAIR.map(|copy| threads.of(meeting.addresses[copy], copy));
             holds.push(threads.questions.overlap(addresses, bytes));
-            is_locked(threads, &holds, accesses)
+            !is_across && is_met(threads, named, &holds, accesses)
+                || is_locked(threads, &holds, accesses)
                 || is_published(doubts, &holds, accesses)
                 || is_across && is_counted(doubts, counters, &holds, accesses)
         })

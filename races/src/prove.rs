@@ -16,6 +16,7 @@ use crate::{
     eval::Eval,
     graph::{Block, End, Order, blocks},
     launch::Sizes,
+    named::{Named, named},
     order::Orders,
     paths::Paths,
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
@@ -24,7 +25,7 @@ use crate::{
     term::{Binary, Shared, Term, Terms},
     threads::Threads,
     walk::{Known, Walk, Written},
-    walked::{Arrival, Open, Target, Touch, Walked},
+    walked::{Arrival, Meeting, Open, Target, Touch, Walked},
 };
 
 /// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
@@ -77,12 +78,13 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
         }
     }
     let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();
-    let is_acquire = |action: &Action| match action {
+    let may_order = |action: &Action| match action {
         Action::Access(access) => matches!(access.sem, Sem::Acquire | Sem::AcqRel),
         Action::Fence(_) => true,
+        Action::Barrier(barrier) => !barrier.warp && barrier.threads.is_some(),
         _ => false,
     };
-    if is_open || !flat.steps.iter().any(|step| is_acquire(&step.action)) {
+    if is_open || !flat.steps.iter().any(|step| may_order(&step.action)) {
         return proof;
     }
     let whole = prove(Means::Values, Warps::All);
@@ -112,15 +114,16 @@ enum Warps {
 fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, warps: Warps) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
-    for step in &flat.steps {
-        if let Action::Barrier(barrier) = &step.action
-            && !barrier.warp
-            && !is_whole(barrier, threads)
-        {
-            proof.open.insert((step.line, "a barrier of some threads of the CTA is not followed".to_owned()));
-        }
-    }
-    let is_cut = |barrier: &Barrier| is_whole(barrier, threads) || warps == Warps::Same && is_of_warp(barrier);
+    // A barrier that is of some threads in one place is of some wherever it is used.
+    let barriers = flat.steps.iter().filter_map(|step| match &step.action {
+        Action::Barrier(barrier) if !barrier.warp => Some(barrier),
+        _ => None,
+    });
+    let some: Vec<&Operand> =
+        barriers.filter(|barrier| !is_whole(barrier, threads)).map(|barrier| &barrier.id).collect();
+    let is_cut = |barrier: &Barrier| {
+        is_whole(barrier, threads) && !some.contains(&&barrier.id) || warps == Warps::Same && is_of_warp(barrier)
+    };
     let blocks = blocks(flat, |action| matches!(action, Action::Barrier(barrier) if is_cut(barrier)));
     let next = |block: usize| blocks[block].next();
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
@@ -249,6 +252,7 @@ impl<'p> Prover<'p> {
         }
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
+        let named = self.named(&whole.meetings);
         let all = self.own(whole.touches);
         let (of_cta, all): (Vec<Own>, Vec<Own>) =
             all.into_iter().partition(|own| is_of_cta(self.questions.eval.flat, own));
@@ -257,16 +261,31 @@ impl<'p> Prover<'p> {
         }
         if self.means == Means::Values {
             let all: Vec<Own> = all.into_iter().chain(of_cta).collect();
-            self.values(&all, &arrivals);
+            self.values(&all, &arrivals, named);
         }
     }
 
+    /// The barriers of some threads of a CTA for which as many come as they wait for. With others the kernel is open.
+    fn named(&mut self, meetings: &[Meeting]) -> Vec<Named> {
+        let ends = self.blocks.iter().filter_map(|block| match block.end {
+            End::Barrier(step, _) => Some(step),
+            _ => None,
+        });
+        let whole: Vec<usize> = ends.collect();
+        let some = meetings.iter().filter(|meeting| !whole.contains(&meeting.step)).cloned().collect_vec();
+        let (named, left) = named(&mut self.questions, &some, &whole);
+        let lines = left.into_iter().map(|step| self.questions.eval.flat.steps[step].line);
+        let why = "a barrier of some threads of the CTA is not followed";
+        self.proof.open.extend(lines.map(|line| (line, why.to_owned())));
+        named
+    }
+
     /// Takes away the pairs that are in order beyond barriers.
-    fn values(&mut self, all: &[Own], arrivals: &[Arrival]) {
+    fn values(&mut self, all: &[Own], arrivals: &[Arrival], named: Vec<Named>) {
         let paths = Paths { blocks: self.blocks };
         let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
         let within = self.proof.unproved.iter().filter(|unproved| !unproved.is_across);
-        let mut orders = Orders::new(&mut threads, within.flat_map(|unproved| unproved.steps).collect());
+        let mut orders = Orders::new(&mut threads, within.flat_map(|unproved| unproved.steps).collect(), named);
         let is_ordered = |orders: &mut Orders<'_, '_, '_>, unproved: &Unproved| {
             let of = |step: usize| (0..all.len()).filter(move |at| all[*at].touch.step == step);
             let pairs = of(unproved.steps[0]).cartesian_product(of(unproved.steps[1]));

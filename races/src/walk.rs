@@ -17,7 +17,7 @@ use crate::{
     graph::{Block, End, Order},
     state::{Slot, State},
     term::{LeafName, Shared, Term},
-    walked::{Arrival, Open, Rounds, Target, Touch, Walked},
+    walked::{Arrival, Meeting, Open, Rounds, Target, Touch, Walked},
 };
 
 /// What is known of a kernel before a walk.
@@ -591,7 +591,14 @@ impl<'w, 'f> Walk<'w, 'f> {
                 (0..count).map(|index| (self.eval.terms.function(&name(index), vec![address], bits), signed)).collect()
             }
             Action::Access(access) => self.access(node, at, state, guard, access),
-            Action::Barrier(barrier) => self.barrier(node, at, state, barrier, count),
+            Action::Barrier(barrier) => {
+                if self.records && !barrier.warp {
+                    let holds = state.holds.iter().copied().chain(guard).collect();
+                    let is_in_loop = !self.rounds.is_empty();
+                    self.walked.meetings.push(Meeting { step: at, holds, is_in_loop });
+                }
+                self.barrier(node, at, state, barrier, count)
+            }
             Action::Call(name, NotInlined::Runtime(Runtime::Prints | Runtime::Allocates)) => {
                 let _ = name;
                 self.anything(count)

@@ -34,6 +34,17 @@ pub struct Arrival {
     pub around: Rounds,
 }
 
+/// How a thread comes to a barrier that need not be one of all threads of the CTA.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    /// Which step it is.
+    pub step: usize,
+    /// What holds where it comes there.
+    pub holds: Vec<Term>,
+    /// Whether it may come there again.
+    pub is_in_loop: bool,
+}
+
 /// Where a thread comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
@@ -53,6 +64,8 @@ pub struct Walked {
     pub touches: Vec<Touch>,
     /// How the thread comes to barriers and to its end.
     pub arrivals: Vec<Arrival>,
+    /// How it comes to barriers of the CTA at which the walk does not end.
+    pub meetings: Vec<Meeting>,
     /// Whether a texture is read.
     pub reads_textures: bool,
 }

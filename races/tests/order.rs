@@ -657,6 +657,11 @@ fn the_last_block() {
     let late =
         fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");
     assert_ne!(verdict(&late).0, Verdict::Free);
+    // A grid of two directions.
+    let plane = LAST
+        .replace("add.s64 %rd5, %rd1, %rd4;", "mov.u32 %r9, %ctaid.y;\ncvt.u64.u32 %rd9, %r9;\nshl.b64 %rd9, %rd9, 33;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd5, %rd5, %rd9;")
+        .replace("mov.u32 %r3, %nctaid.x;", "mov.u32 %r3, %nctaid.x;\nmov.u32 %r10, %nctaid.y;\nmul.lo.u32 %r3, %r3, %r10;");
+    check(&plane, &[("mul.lo.u32 %r3, %r3, %r10;\n", ""), ("shl.b64 %rd9, %rd9, 33;", "shl.b64 %rd9, %rd9, 9;")]);
     // Two threads of each CTA arrive.
     let twice = LAST
         .replace("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;")

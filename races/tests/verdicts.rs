@@ -283,3 +283,45 @@ fn shared_memory_of_another_cta() {
     check(&of("mapa.u64 %rd6, %rd5, %r6;", "st.u32 [%rd6], 1;"), NOT_FREE);
     check(&of("mapa.shared::cluster.u32 %r8, %r7, %r6;", "st.shared::cluster.u32 [%r8], 1;"), NOT_FREE);
 }
+
+/// In a CTA of 128 threads, two warps write and two read.
+#[test]
+fn barriers_of_some_threads() {
+    let of = |body: &str, expected: &[Verdict]| {
+        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
+        let (is, why) = verdict_of(body, options);
+        assert!(expected.contains(&is), "{is} and not {expected:?}: {why}\n{body}");
+    };
+    let wrong = &[Verdict::Race, Verdict::Open, Verdict::Divergent];
+    let hand = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra READ;\nst.shared.u32 [%rd2], %r1;\nbar.arrive 1, 128;\nbra END;\n\
+                READ:\nbar.sync 1, 128;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(hand, FREE);
+    for (from, to) in [
+        ("bar.arrive 1, 128;\n", ""),
+        ("bar.arrive 1, 128;", "bar.arrive 2, 128;"),
+        ("bar.arrive 1, 128;", "bar.arrive 1, 128;\nbar.arrive 1, 128;"),
+        ("bar.arrive 1, 128;\nbra END;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 1;\nbra END;"),
+        ("bar.sync 1, 128;\n", "ld.shared.u32 %r7, [%rd2+-256];\nbar.sync 1, 128;\n"),
+        ("bar.sync 1, 128;", "bar.arrive 1, 128;"),
+        // A warp of which half comes here, and half there.
+        ("setp.ge.u32 %p1, %r1, 64;", "add.u32 %r7, %r1, 16;\nand.b32 %r7, %r7, 127;\nsetp.ge.u32 %p1, %r7, 64;"),
+        ("setp.ge.u32 %p1, %r1, 64;", "setp.ge.u32 %p1, %r1, %r0;"),
+    ] {
+        assert_eq!(hand.matches(from).count(), 1, "{from}");
+        of(&hand.replace(from, to), wrong);
+    }
+    of(&hand.replace("1, 128", "1, 96"), wrong);
+    of(&hand.replace("1, 128", "1, 160"), wrong);
+    // Two warps among themselves.
+    let half = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nbar.sync 1, 64;\nxor.b32 %r5, %r1, 33;\n\
+                mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(half, FREE);
+    of(&half.replace("%r1, 64;", "%r1, 32;"), wrong);
+    of(
+        &half.replace(
+            "bar.sync 1, 64;",
+            "mov.u32 %r7, 0;\nL:\nbar.sync 1, 64;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 2;\n@%p2 bra L;",
+        ),
+        NOT_FREE,
+    );
+}
