@@ -903,3 +903,22 @@ st.release.gpu.global.u32 [%rd2], %r6;";
         ],
     );
 }
+
+#[test]
+fn the_last_thread() {
+    check(
+        "@%p0 bra DONE;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5], %r2;
+mov.u32 %r3, %nctaid.x;
+sub.u32 %r3, %r3, 1;
+fence.acq_rel.gpu;
+atom.relaxed.gpu.global.add.u32 %r4, [%rd2], 1;
+membar.gl;
+setp.ne.u32 %p2, %r4, %r3;
+@%p2 bra DONE;
+ld.global.u32 %r5, [%rd1+4];",
+        &[("fence.acq_rel.gpu;\n", ""), ("membar.gl;\n", ""), ("@%p2 bra DONE;\n", "")],
+    );
+}
