@@ -50,6 +50,8 @@ pub use ptx_atomics_mapping as mapping;
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
 pub use ptx_atomics_optimize as optimize;
+/// What passes are given and what they say, which needs no LLVM.
+pub use ptx_atomics_pass as pass;
 pub use ptx_atomics_rewrite as rewrite;
 pub use ptx_isa as ptx;
 #[cfg(feature = "model")]
@@ -57,7 +59,7 @@ pub use ptx_memory_model as memory_model;
 
 #[cfg(all(feature = "llvm", target_os = "linux"))]
 pub mod check;
-#[cfg(all(feature = "llvm", target_os = "linux"))]
+#[cfg(all(feature = "helper", target_os = "linux"))]
 pub mod isolated;
 #[cfg(feature = "llvm")]
 mod pipeline;

@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use ptx_atomics::{
     isolated::Language,
-    llvm::{Diagnostic, Errors, Input},
+    pass::{Diagnostic, Errors, Input},
 };
 
 use crate::{

@@ -4,21 +4,18 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
     ptx::readings::{self, Ambiguity, Reading, Readings},
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
-    isolated::{Emit, Language},
-    llvm::inkwell::support::get_llvm_version,
-};
-use ptx_atomics::{
-    llvm::{
+    lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
+    pass::{
         AsyncMode, Embed, FpChoice,
         settings::{self, Features, Settings},
     },
-    lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 use ptx_atomics_conformance as conformance;
 use ptx_execute::{Dim3, Options as ExecuteOptions, Schedule};
@@ -32,6 +29,7 @@ use crate::{
     values::{
         file, first_elements, named, named_file, one_of, parameter, positive, rewrites, seconds, shard, strategies,
     },
+    version::long_version,
 };
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
@@ -59,17 +57,6 @@ pub enum Command {
     VerifyMapping(VerifyMappingArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
-}
-
-/// The version, and those of what is compiled with.
-fn long_version() -> String {
-    let (major, minor, patch) = get_llvm_version();
-    let llvm = format!("{major}.{minor}.{patch}");
-    #[cfg(feature = "mlir")]
-    let mlir = format!("\nMLIR {}", ptx_atomics::MLIR_VERSION.unwrap_or(&llvm));
-    #[cfg(not(feature = "mlir"))]
-    let mlir = "";
-    format!("{}\nLLVM {llvm}{mlir}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Lower LLVM IR or MLIR to PTX

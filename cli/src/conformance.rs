@@ -3,8 +3,8 @@
 use std::{env, fs, path::Path, process::ExitCode, thread};
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors},
     lowering::{PtxVersion, Sm, Target},
+    pass::{Diagnostic, Errors},
 };
 use ptx_atomics_assembler::{Assembler, HELP};
 use ptx_atomics_conformance::{

@@ -8,7 +8,7 @@ pub struct Edit {
     /// The line next to which it stands, from 1.
     pub line: u32,
     /// Where.
-    pub place: Place,
+    pub side: Side,
     /// The instruction, without its semicolon.
     pub instruction: String,
 }
@@ -16,7 +16,7 @@ pub struct Edit {
 /// Where an instruction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Place {
+pub enum Side {
     /// In front of the line.
     Before,
     /// Behind it.
@@ -28,20 +28,20 @@ pub enum Place {
 impl Edit {
     /// The lines that it takes away, and in front of which it stands: from the first one to the one in front of the second one.
     pub fn lines(&self) -> [u32; 2] {
-        match self.place {
-            Place::Before => [self.line; 2],
-            Place::After => [self.line + 1; 2],
-            Place::InPlace => [self.line, self.line + 1],
+        match self.side {
+            Side::Before => [self.line; 2],
+            Side::After => [self.line + 1; 2],
+            Side::InPlace => [self.line, self.line + 1],
         }
     }
 }
 
 impl From<&ptx_hazards::Edit> for Edit {
     fn from(edit: &ptx_hazards::Edit) -> Self {
-        let place = match edit.position {
-            Position::Before => Place::Before,
-            Position::After => Place::After,
+        let side = match edit.position {
+            Position::Before => Side::Before,
+            Position::After => Side::After,
         };
-        Self { line: edit.line, place, instruction: edit.instruction.clone() }
+        Self { line: edit.line, side, instruction: edit.instruction.clone() }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use ptx_atomics::{
     isolated::{self, Job, Language, Lowered, Started},
-    llvm::{Diagnostic, Errors, Input},
+    pass::{Diagnostic, Errors, Input},
 };
 
 use crate::{

@@ -28,6 +28,7 @@ mod table;
 mod until;
 mod values;
 mod verify_mapping;
+mod version;
 
 use std::{env, ffi::OsString, path::Path, process::ExitCode};
 

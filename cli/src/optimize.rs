@@ -12,8 +12,8 @@ use itertools::Itertools;
 use ptx_atomics::optimize::Rewrites;
 use ptx_atomics::rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
     memory_model::ptx::readings::Readings,
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module},
 };
 use ptx_execute::{Device, Dim3, FindingKind, Given, search};

@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::pass::Diagnostic;
 
 use crate::render;
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use ptx_atomics::llvm::{Diagnostic, Input, Location};
+use ptx_atomics::pass::{Diagnostic, Input, Location};
 
 /// How many errors are shown.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);

@@ -1,6 +1,6 @@
 //! Logs in SARIF 2.1.0, the format of viewers and of code hosts.
 
-use ptx_atomics::llvm::{Diagnostic, Location};
+use ptx_atomics::pass::{Diagnostic, Location};
 use serde_json::{Value, json};
 
 use crate::format;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ptx_atomics::{llvm::Diagnostic, lowering::UnknownTarget};
+use ptx_atomics::{lowering::UnknownTarget, pass::Diagnostic};
 use ptx_atomics_table::Table;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ptx_atomics::llvm::settings;
+use ptx_atomics::pass::settings;
 use strum::VariantNames;
 
 /// A file that cannot be standard output, which the PTX has.

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, time::Instant};
 
-use ptx_atomics::llvm::{Diagnostic, Errors};
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
     verify::{EXPANSIONS, Expansion, MAXIMUM, Report, verify, verify_these},
 };
+use ptx_atomics::pass::{Diagnostic, Errors};
 use ptx_atomics::{memory_model::source::Rules, optimize::Rewrite};
 use serde::Serialize;
 use strum::IntoEnumIterator;

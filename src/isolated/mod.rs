@@ -22,31 +22,45 @@
 //! }
 //! ```
 //!
-//! A program that has one thread needs no helper: [`lower`] forks it. It is what the command does. Linux only.
+//! A program that has one thread needs no helper: [`lower`] forks it. It is what the command does. Without the feature `llvm`, the
+//! command `ptx-atomics` is the helper. Linux only.
 
+#[cfg(feature = "llvm")]
 mod backend;
+#[cfg(not(feature = "llvm"))]
+mod elsewhere;
+#[cfg(feature = "llvm")]
 mod llvm_ir;
+#[cfg(feature = "llvm")]
 mod lower;
 #[cfg(feature = "mlir")]
 mod mlir;
+#[cfg(feature = "llvm")]
 mod obituary;
+#[cfg(feature = "llvm")]
 mod part;
+#[cfg(feature = "llvm")]
 mod parts;
+#[cfg(feature = "llvm")]
 mod process;
 mod unoptimized;
+#[cfg(feature = "llvm")]
 mod work;
 
+#[cfg(not(feature = "llvm"))]
+pub use self::elsewhere::{Started, lower, out_of_memory, serve, start, unoptimized};
 #[cfg(feature = "mlir")]
 pub use self::mlir::{Device, named, translated};
+pub use self::unoptimized::{Site, Unoptimized};
+#[cfg(feature = "llvm")]
 pub use self::{
     lower::{Started, lower, run, serve, start, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
-    unoptimized::{Site, Unoptimized},
     work::context,
 };
 pub use ptx_atomics_helper::{Emit, Helper, Job, Language, Lowered};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "llvm"))]
 mod tests {
     use super::*;
     use crate::llvm::Input;

@@ -1,6 +1,6 @@
 //! Findings about the order and the scope of atomics and fences.
 
-use ptx_atomics::{judge::Note, llvm::Input};
+use ptx_atomics::{judge::Note, pass::Input};
 use strum::EnumMessage;
 
 use super::placed::{Executed, Level, Placed};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use ptx_atomics::llvm::{Diagnostic, Errors};
+use ptx_atomics::pass::{Diagnostic, Errors};
 use serde::{Deserialize, Serialize};
 
 use super::placed::{Level, Placed};

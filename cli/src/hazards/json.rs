@@ -95,8 +95,8 @@ fn execution<'a>(Witness { seed, found, .. }: &'a Witness, command: Option<&'a s
     Execution { command, kind, seed: *seed, message: &found.message, first, second }
 }
 
-fn insertion(Edit { line, place, instruction }: &Edit) -> Insertion<'_> {
-    Insertion { line: *line, position: place.to_string(), instruction }
+fn insertion(Edit { line, side, instruction }: &Edit) -> Insertion<'_> {
+    Insertion { line: *line, position: side.to_string(), instruction }
 }
 
 #[cfg(test)]

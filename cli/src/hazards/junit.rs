@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use itertools::Itertools;
-use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
+use ptx_atomics::{memory_model::kernel::shown, pass::Diagnostic};
 use ptx_atomics_conformance::report::escaped;
 
 use super::placed::{Level, Placed};

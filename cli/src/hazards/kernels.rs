@@ -8,7 +8,7 @@ use std::{
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
-    llvm::{Diagnostic, Errors, Input, Location},
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module as Ptx, ModuleError, Places},
 };
 use ptx_execute::Given;

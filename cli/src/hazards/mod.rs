@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use itertools::Itertools;
 use ptx_atomics::{
-    llvm::{Errors, Input},
+    pass::{Errors, Input},
     ptx::Places,
 };
 

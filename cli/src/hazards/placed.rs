@@ -5,7 +5,7 @@ use std::path::Path;
 use itertools::Itertools;
 use ptx_atomics::{
     isolated::{Site, Unoptimized},
-    llvm::{Input, Location, relocated},
+    pass::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
 pub use ptx_hazards::Level;

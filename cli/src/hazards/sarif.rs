@@ -1,6 +1,6 @@
 //! Findings as a log in SARIF.
 
-use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
+use ptx_atomics::{memory_model::kernel::shown, pass::Diagnostic};
 use ptx_hazards::Rule;
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};

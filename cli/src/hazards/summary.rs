@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Display, Formatter},
 };
 
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::pass::Diagnostic;
 use ptx_hazards::Report;
 use ptx_races::check::Verdict::Free;
 use strum::IntoEnumIterator;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use annotate_snippets::Level as Shown;
 use ptx_atomics::{
-    llvm::{Diagnostic, Input},
     memory_model::kernel::shown,
+    pass::{Diagnostic, Input},
 };
 use ptx_hazards::Rule;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptx_atomics::{isolated::Language, llvm::Input};
+use ptx_atomics::{isolated::Language, pass::Input};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::{
 
 use ptx_atomics::{
     isolated::Language,
-    llvm::{Diagnostic, Errors, Input},
+    pass::{Diagnostic, Errors, Input},
     ptx::{Head, Module},
 };
 use walkdir::WalkDir;

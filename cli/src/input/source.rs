@@ -10,7 +10,7 @@ use std::{
 
 use ptx_atomics::{
     isolated::{self, Emit, Job, Language},
-    llvm::{Diagnostic, Errors, Input, Location},
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::{ModuleError, ModuleErrors},
 };
 use strum::Display;

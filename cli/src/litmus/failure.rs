@@ -1,8 +1,8 @@
 //! Errors of the reader of litmus tests.
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Input, Location},
     memory_model::litmus::Error,
+    pass::{Diagnostic, Input, Location},
 };
 
 /// An error of the reader, which counts characters; what renders errors counts bytes.

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use ptx_atomics::mapping::{Mapping, typed};
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Location},
     lowering::{Access, Policy, Type, ptx::Space},
     memory_model::{
         condition::{Condition, Formula, Quantifier},
@@ -20,6 +19,7 @@ use ptx_atomics::{
         states::States,
         unfold::Limit,
     },
+    pass::{Diagnostic, Errors, Location},
 };
 
 use ptx_atomics_litmus::{OUTCOMES, first_rows, why};

@@ -7,13 +7,13 @@ use std::{
 
 use itertools::Itertools;
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input},
     memory_model::{
         kernel::{self, Compiled, Kernels, Test},
         litmus,
         outcome::Limits,
         ptx::Conventions,
     },
+    pass::{Diagnostic, Errors, Input},
 };
 
 use super::failure::diagnostic;

@@ -12,13 +12,13 @@ use std::{
 use clap::{CommandFactory, error::ErrorKind};
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors},
     memory_model::{
         kernel::Compiled,
         litmus::{self, Dialect, Litmus},
         outcome::Limits,
         ptx::Conventions,
     },
+    pass::{Diagnostic, Errors},
 };
 use ptx_atomics_litmus::{Answer, Diagram, OUTCOMES, Question, Subject, TestReport, dot, svg, text, why};
 use rayon::prelude::*;

@@ -5,7 +5,7 @@ use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity as Severity, Location,
     NumberOrString, TextEdit, Uri,
 };
-use ptx_atomics::{llvm::Input, ptx::Module};
+use ptx_atomics::{pass::Input, ptx::Module};
 use serde_json::json;
 
 use super::document::{Document, Fix, How, Said};

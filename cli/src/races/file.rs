@@ -6,8 +6,8 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
     memory_model::kernel::shown,
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::{Function, Head, Module, ModuleError, Places, flat::Library},
 };
 use ptx_races::check::{Options, Report, check_kernel};

@@ -6,7 +6,7 @@ pub mod placed;
 
 use std::process::ExitCode;
 
-use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
+use ptx_atomics::{memory_model::kernel::shown, pass::Diagnostic};
 use ptx_races::check::{Report, Verdict};
 
 use self::file::{File, of_program};

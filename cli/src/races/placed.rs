@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptx_atomics::{
-    llvm::Location,
+    pass::Location,
     ptx::{SourceLine, own},
 };
 use ptx_races::{
@@ -14,7 +14,7 @@ use ptx_races::{
 use super::file::{File, command};
 use crate::{
     cli::{Check, CheckArgs},
-    edit::{Edit, Place},
+    edit::{Edit, Side},
     hazards::{Executed, Level, Placed},
     run::{place, sites},
 };
@@ -115,11 +115,11 @@ fn mnemonic(instruction: &str) -> &str {
 fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
     let changes = finding.remedy.iter().filter(|_| file.is_ptx).flat_map(|remedy| &remedy.changes);
     let edit = |change: &Change| {
-        let (place, instruction) = match change {
-            Change::Barrier(_) => (Place::Before, BARRIER),
-            Change::InPlace { after, .. } => (Place::InPlace, after.as_str()),
+        let (side, instruction) = match change {
+            Change::Barrier(_) => (Side::Before, BARRIER),
+            Change::InPlace { after, .. } => (Side::InPlace, after.as_str()),
         };
-        Edit { line: change.line(), place, instruction: instruction.to_owned() }
+        Edit { line: change.line(), side, instruction: instruction.to_owned() }
     };
     changes.map(edit).collect()
 }

@@ -17,7 +17,7 @@ use std::{
 pub use found::JsonSite;
 use indicatif::ParallelProgressIterator;
 pub use place::Shown;
-use ptx_atomics::{llvm::Errors, ptx::Module};
+use ptx_atomics::{pass::Errors, ptx::Module};
 pub use ptx_atomics_golden::launch::sizes;
 use ptx_atomics_golden::launch::{argument, assumed, comment, element, expect, npy, plan, simulate};
 use ptx_execute::Options;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptx_atomics::llvm::{Input, Location};
+use ptx_atomics::pass::{Input, Location};
 use ptx_execute::{Finding, Site};
 
 /// The PTX that is run.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::Module,
 };
 

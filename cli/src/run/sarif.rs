@@ -1,6 +1,6 @@
 //! What runs found, as a log in SARIF.
 
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::pass::Diagnostic;
 use ptx_execute::FindingKind;
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;

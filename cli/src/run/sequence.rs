@@ -21,7 +21,7 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
+    pass::{Diagnostic, Errors, Input, Location},
     ptx::Module,
 };
 use ptx_execute::Dim3;

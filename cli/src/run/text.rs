@@ -1,7 +1,7 @@
 //! What a run found, as rustc prints errors.
 
 use annotate_snippets::Level as Said;
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::pass::Diagnostic;
 use ptx_execute::{FindingKind, LaunchError};
 
 use super::{

@@ -3,19 +3,26 @@
 use std::io::{self, Write};
 
 use ptx_atomics::{
-    check::{Judged, judge, operations, optimized},
-    isolated::{self, Language, Stage},
-    judge::{Loss, Note},
-    llvm::{Diagnostic, Errors, Input, Location, Settings, inkwell::context::Context},
-    lowering::ptx::{Module, ModuleError, ModuleErrors},
+    isolated::Language,
+    judge::Note,
+    pass::{Diagnostic, Errors, Input, Location},
 };
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, EnumMessage};
 
-use crate::{cli::CheckArgs, render};
+use crate::cli::CheckArgs;
 
-/// What is done to memory and stands for no operation.
-const EFFECT: &str = "the PTX does to memory what the IR does not";
+#[cfg(feature = "llvm")]
+mod judged;
+#[cfg(not(feature = "llvm"))]
+mod judged {
+    use super::*;
+
+    /// IR is read by LLVM alone.
+    pub fn of(_: &CheckArgs, _: &Input, _: Language, _: &Input) -> Result<Order, Errors> {
+        Err(Diagnostic::new("the IR is read by LLVM, which this build of ptx-atomics has not").into())
+    }
+}
 
 /// What became of all operations of an input.
 #[derive(Serialize, Deserialize)]
@@ -95,7 +102,7 @@ impl Order {
     /// # Errors
     /// What is no IR or no PTX, and what is too large.
     pub fn of(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Self, Errors> {
-        isolated::run(|text| render::say(&format!("warning: {text}")), || judged(args, ir, language, ptx))
+        judged::of(args, ir, language, ptx)
     }
 
     /// How many operations have a verdict.
@@ -184,88 +191,4 @@ impl Order {
         }
         out.flush()
     }
-}
-
-/// The whole job, in the other process.
-fn judged(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Order, Errors> {
-    let (text, module) = parse(ptx)?;
-    isolated::stage(Stage::Read);
-    let context = isolated::context();
-    let settings = Settings {
-        default_scope: Some(args.default_scope),
-        cuda_atomics: Some(args.cuda_atomics),
-        ..Settings::default()
-    };
-    let wanted = args.module.as_deref();
-    let operations = operations(&context, ir, language, &module, &settings, wanted)?;
-    // The process ends soon: to free what LLVM holds costs more than it gives.
-    std::mem::forget(context);
-
-    let mut judged = judge(&operations, &module, text)?;
-    // As the IR is, and as a compiler sees it behind its own optimizer.
-    let levels = if args.optimize_atomics { &[None, Some(2)][..] } else { &[] };
-    for &level in levels {
-        if judged.is_kept() {
-            break;
-        }
-        let context = Context::create();
-        // What the target has no lowering for is not optimized, and stays as it was judged.
-        if let Ok(found) = optimized(&context, ir, language, &module, &settings, wanted, level) {
-            judged.accept(&found, &module, text)?;
-        }
-    }
-    Ok(order(&judged))
-}
-
-/// The text of the PTX, and what it says.
-fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
-    let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
-    let text = ptx.text().ok_or_else(no_text)?;
-    let diagnostic = |ModuleError { line, reason, .. }| Diagnostic {
-        location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
-        ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
-    };
-    let module = text.parse().map_err(|ModuleErrors(errors)| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-    Ok((text, module))
-}
-
-fn order(judged: &Judged<'_>) -> Order {
-    let summary = |loss: Loss| loss.get_message().unwrap_or_default().to_owned();
-    let effects = judged.effects.iter().map(|(function, lines)| Operation {
-        function: (*function).to_owned(),
-        operation: String::new(),
-        place: None,
-        verdict: Verdict::Lost,
-        word: <&str>::from(Loss::Effect).to_owned(),
-        summary: summary(Loss::Effect),
-        missing: vec![EFFECT.to_owned()],
-        notes: Vec::new(),
-        is_misplaced: false,
-        is_optimized: false,
-        lines: lines.clone(),
-    });
-    let operations = judged.operations.iter().map(|found| {
-        let judgement = found.judgement.clone().unwrap_or_default();
-        let (verdict, word) = match (&found.judgement, judgement.loss()) {
-            (None, _) => (Verdict::NotJudged, "not-judged"),
-            (Some(_), Some(loss)) => (Verdict::Lost, loss.into()),
-            (Some(_), None) => (Verdict::Kept, "right"),
-        };
-        let notes = &judgement.notes;
-        Operation {
-            function: found.function.to_owned(),
-            operation: found.named.operation.clone(),
-            place: found.named.location.as_ref().map(|at| (at.file.clone(), at.line, at.column)),
-            verdict,
-            word: word.to_owned(),
-            summary: judgement.loss().map(summary).unwrap_or_default(),
-            missing: judgement.violations.iter().map(|violation| violation.reason.to_string()).collect(),
-            notes: notes.iter().map(|note| <&str>::from(note).to_owned()).collect(),
-            is_misplaced: notes.contains(&Note::Misplaced),
-            is_optimized: notes.contains(&Note::Optimized),
-            lines: judgement.lines,
-        }
-    });
-    let strange = judged.strange.iter().map(|(function, lines)| ((*function).to_owned(), lines.clone()));
-    Order { operations: operations.chain(effects).collect(), strange: strange.collect() }
 }
