@@ -649,8 +649,10 @@ impl<'w, 'f> Walk<'w, 'f> {
         if barrier.reduces.is_none() || barrier.warp || self.known.mixed[node] {
             return self.anything(count);
         }
-        let rounds = state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).map(|(_, term)| term).collect();
-        let value = self.eval.terms.function(&format!("barrier {at}"), rounds, 64);
+        let rounds = state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).map(|(_, term)| term);
+        let mut operands: Vec<Term> = rounds.collect();
+        operands.push(self.eval.terms.leaf(LeafName::Special("cta".to_owned()), Shared::Cta, 64));
+        let value = self.eval.terms.function(&format!("barrier {at}"), operands, 64);
         vec![(value, false); count]
     }
 

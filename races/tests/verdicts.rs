@@ -325,3 +325,17 @@ fn barriers_of_some_threads() {
         NOT_FREE,
     );
 }
+
+/// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
+#[test]
+fn what_a_barrier_counts() {
+    let of = |space: &str, to: &str, who: &str| {
+        format!(
+            "setp.lt.u32 %p1, %r1, %r3;\nbar.red.popc.u32 %r5, 0, %p1;\nand.b32 %r5, %r5, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, {to}, %rd4;\n\
+             setp.ne.u32 %p2, {who}, 0;\n@%p2 bra READ;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\nst.{space}.u32 [%rd6], 1;\nbra END;\n\
+             READ:\nxor.b32 %r6, %r5, 1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, {to}, %rd4;\nld.{space}.u32 %r7, [%rd6];\nEND:"
+        )
+    };
+    check(&of("shared", "%rd5", "%r1"), FREE);
+    check(&of("global", "%rd1", "%r3"), NOT_FREE);
+}
