@@ -14,6 +14,8 @@ pub enum Base {
     Parameter(Symbol, i64),
     /// A variable.
     Variable(Symbol),
+    /// Memory to which special registers of the environment point, as cooperative groups have it.
+    Environment,
     /// The address is only known as a whole.
     Unknown,
 }
@@ -31,8 +33,18 @@ fn leaf_base(terms: &Terms, term: Term) -> Option<Base> {
             Some(Base::Parameter(*symbol, *at))
         }
         Node::Leaf(Leaf { name: LeafName::Variable(symbol), .. }) => Some(Base::Variable(*symbol)),
-        _ => None,
+        _ => is_of_environment(terms, term).then_some(Base::Environment),
     }
+}
+
+/// Whether a term is made of special registers of the environment, and of nothing else that is not known.
+fn is_of_environment(terms: &Terms, term: Term) -> bool {
+    let leaves = terms.leaves(term);
+    let is_such = |leaf: &Term| match terms.node(*leaf) {
+        Node::Leaf(Leaf { name: LeafName::Special(name), .. }) => name.starts_with("envreg"),
+        _ => false,
+    };
+    !leaves.is_empty() && leaves.iter().all(is_such)
 }
 
 /// The base, and its term.
@@ -45,7 +57,7 @@ fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
     let found = parts.iter().filter(|(factor, _)| *factor == 1);
     let found: Vec<(Base, Term)> = found.filter_map(|(_, term)| Some((leaf_base(terms, *term)?, *term))).collect();
     let is_pointer = |base: &Base| match base {
-        Base::Variable(_) => true,
+        Base::Variable(_) | Base::Environment => true,
         Base::Parameter(symbol, _) => {
             let name = &flat.symbols[*symbol].variable.name;
             flat.head.parameters.iter().any(|parameter| parameter.name == *name && parameter.is_pointer)

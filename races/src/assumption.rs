@@ -28,6 +28,11 @@ pub enum Assumption {
     /// Counters of atomics do not wrap around.
     #[strum(serialize = "counters to which atomics add do not wrap around")]
     Tickets,
+    /// The counter of a cooperative launch.
+    #[strum(
+        serialize = "the launch is a cooperative one: all CTAs run at the same time, and what its barriers count in is as the launch leaves it"
+    )]
+    Cooperative,
     /// The grid is not so large that its threads cannot be numbered.
     #[strum(serialize = "the grid has fewer than 2^31 threads in the direction x")]
     Grid,

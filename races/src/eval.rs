@@ -103,6 +103,10 @@ impl Eval<'_> {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
             }
             ("laneid" | "warpid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Thread, 32),
+            // The same for all, as the launch has them (section 10 of the manual).
+            (name, None) if name.starts_with("envreg") => {
+                self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32)
+            }
             ("smid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Cta, 32),
             _ => self.any(64),
         }

@@ -57,19 +57,19 @@ impl Block {
 }
 
 /// The blocks of a kernel, the first of which is where it begins.
-pub fn blocks(flat: &Flat, is_barrier: impl Fn(&Action) -> bool) -> Vec<Block> {
+pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
     let ends =
-        |action: &Action| matches!(action, Action::Jump(..) | Action::Leave | Action::Trap) || is_barrier(action);
+        |at: usize| matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave | Action::Trap) || is_barrier(at);
     let mut is_start = vec![false; flat.steps.len() + 1];
     is_start[0] = true;
     for label in &flat.labels {
         is_start[label.at] = true;
     }
-    for (at, step) in flat.steps.iter().enumerate() {
-        if ends(&step.action) {
+    for at in 0..flat.steps.len() {
+        if ends(at) {
             is_start[at + 1] = true;
             // A barrier stands alone, so that a condition can lead around it.
-            is_start[at] |= is_barrier(&step.action);
+            is_start[at] |= is_barrier(at);
         }
     }
     let starts: Vec<usize> = (0..flat.steps.len()).filter(|at| is_start[*at]).collect();
@@ -92,7 +92,7 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(&Action) -> bool) -> Vec<Block> {
                 };
                 (before, end)
             }
-            action if ends(action) => {
+            action if ends(end - 1) => {
                 let own = match action {
                     Action::Leave => End::Leave,
                     Action::Trap => End::Trap,
@@ -268,7 +268,7 @@ mod tests {
         let module: Module = text.parse().expect("PTX");
         let kernel = module.functions().next().expect("a kernel");
         let flat = Flat::of(&Library::of(&module), kernel, Limits::default());
-        let blocks = blocks(&flat, |action| matches!(action, Action::Barrier(of) if !of.warp));
+        let blocks = blocks(&flat, |at| matches!(&flat.steps[at].action, Action::Barrier(of) if !of.warp));
         let order = Order::of(blocks.len(), 0, &|block| blocks[block].next());
         (blocks, order)
     }

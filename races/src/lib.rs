@@ -27,6 +27,7 @@ mod count;
 mod doubts;
 pub mod eval;
 pub mod graph;
+mod grid;
 pub mod launch;
 mod lemma;
 mod lock;

@@ -15,6 +15,7 @@ use crate::{
     assumption::Assumption,
     eval::Eval,
     graph::{Block, End, Order, blocks},
+    grid,
     launch::Sizes,
     named::{Named, named},
     order::Orders,
@@ -49,6 +50,8 @@ pub struct Proof {
     pub divergent: BTreeSet<u32>,
     pub open: BTreeSet<Open>,
     pub assumptions: BTreeSet<Assumption>,
+    /// The steps that are barriers of the whole grid.
+    pub grid: BTreeSet<usize>,
     /// How many questions the solver had.
     pub questions: usize,
 }
@@ -56,25 +59,39 @@ pub struct Proof {
 impl Proof {
     /// Whether the kernel has no race and no divergent barrier.
     pub fn holds(&self) -> bool {
-        self.unproved.is_empty() && self.divergent.is_empty() && self.open.is_empty()
+        self.unproved.is_empty() && self.is_followed()
+    }
+
+    /// Whether all of the kernel is followed, and all threads come to the same barriers.
+    fn is_followed(&self) -> bool {
+        self.divergent.is_empty() && self.open.is_empty()
     }
 }
 
 /// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
-    let prove = |means, warps| by(flat, sizes, may_alias, limits, means, warps);
-    let mut proof = prove(Means::Barriers, Warps::All);
+    let prove = |means, level| by(flat, sizes, may_alias, limits, means, level);
+    let mut proof = prove(Means::Barriers, Level::Cta);
     let is_warp = |step: &Step| matches!(&step.action, Action::Barrier(barrier) if is_of_warp(barrier));
     if !proof.holds() && flat.steps.iter().any(is_warp) {
-        let apart = prove(Means::Barriers, Warps::Apart);
+        let apart = prove(Means::Barriers, Level::Apart);
         // What threads of one warp leave open is worth a look where others leave nothing.
         if apart.holds() {
-            let same = prove(Means::Barriers, Warps::Same);
+            let same = prove(Means::Barriers, Level::Warp);
             if same.holds() {
                 proof = same;
                 proof.assumptions.extend(apart.assumptions);
                 proof.questions += apart.questions;
             }
+        }
+    }
+    if !proof.grid.is_empty() && proof.unproved.iter().all(|unproved| unproved.is_across) && proof.is_followed() {
+        let across = prove(Means::Barriers, Level::Grid(&proof.grid));
+        if across.holds() {
+            proof.unproved.clear();
+            proof.assumptions.extend(across.assumptions);
+            proof.assumptions.insert(Assumption::Cooperative);
+            proof.questions += across.questions;
         }
     }
     let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();
@@ -87,7 +104,7 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
     if is_open || !flat.steps.iter().any(|step| may_order(&step.action)) {
         return proof;
     }
-    let whole = prove(Means::Values, Warps::All);
+    let whole = prove(Means::Values, Level::Cta);
     if whole.holds() { whole } else { proof }
 }
 
@@ -100,18 +117,20 @@ enum Means {
     Values,
 }
 
-/// Which threads of a CTA a proof is about.
+/// Which threads a proof is about, and which barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Warps {
-    /// All of them.
-    All,
-    /// Those of different warps.
+enum Level<'g> {
+    /// Those of a CTA, and those of any two CTAs.
+    Cta,
+    /// Those of different warps of a CTA in place of all that it has.
     Apart,
     /// Those of one warp, which barriers of the warp order, too.
-    Same,
+    Warp,
+    /// Those of two CTAs, by the barriers of the grid that these steps are.
+    Grid(&'g BTreeSet<usize>),
 }
 
-fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, warps: Warps) -> Proof {
+fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, level: Level<'_>) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     // A barrier that is of some threads in one place is of some wherever it is used.
@@ -122,9 +141,13 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
     let some: Vec<&Operand> =
         barriers.filter(|barrier| !is_whole(barrier, threads)).map(|barrier| &barrier.id).collect();
     let is_cut = |barrier: &Barrier| {
-        is_whole(barrier, threads) && !some.contains(&&barrier.id) || warps == Warps::Same && is_of_warp(barrier)
+        is_whole(barrier, threads) && !some.contains(&&barrier.id) || level == Level::Warp && is_of_warp(barrier)
     };
-    let blocks = blocks(flat, |action| matches!(action, Action::Barrier(barrier) if is_cut(barrier)));
+    let blocks = blocks(flat, |step| match (&flat.steps[step].action, level) {
+        (_, Level::Grid(barriers)) => barriers.contains(&step),
+        (Action::Barrier(barrier), _) => is_cut(barrier),
+        _ => false,
+    });
     let next = |block: usize| blocks[block].next();
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
         let line = flat.steps.first().map_or(0, |step| step.line);
@@ -132,7 +155,7 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
         return proof;
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
-    (prover.means, prover.warps) = (means, warps);
+    (prover.means, prover.level) = (means, level);
     prover.run();
     let Questions { assumptions, count: questions, .. } = prover.questions;
     Proof { assumptions, questions, ..prover.proof }
@@ -164,7 +187,9 @@ struct Prover<'p> {
     steps_left: usize,
     walks: u32,
     means: Means,
-    warps: Warps,
+    level: Level<'p>,
+    /// The steps by which CTAs come to barriers of the grid.
+    adds: BTreeSet<usize>,
     proof: Proof,
 }
 
@@ -211,14 +236,28 @@ impl<'p> Prover<'p> {
         let eval = Eval { flat, sizes, terms: Terms::default() };
         let questions = Questions { eval, may_alias, limits, assumptions: sizes.assumptions().collect(), count: 0 };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);
-        let (means, warps) = (Means::Barriers, Warps::All);
-        Self { questions, blocks, order, shared, mixed, written, steps_left, walks: 0, means, warps, proof }
+        let (means, level) = (Means::Barriers, Level::Cta);
+        Self {
+            questions,
+            blocks,
+            order,
+            shared,
+            mixed,
+            written,
+            steps_left,
+            walks: 0,
+            means,
+            level,
+            adds: BTreeSet::new(),
+            proof,
+        }
     }
 
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
         // What is known of blocks does not change: the walks of a proof share it.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
-        Known { blocks: self.blocks, shared, mixed, constant, stable }
+        let level = self.common();
+        Known { blocks: self.blocks, shared, mixed, constant, stable, level }
     }
 
     fn walk(&mut self, known: &Known<'_>, order: &Order, from: Option<usize>, start: usize, state: State) -> Walked {
@@ -252,11 +291,17 @@ impl<'p> Prover<'p> {
         }
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
-        let named = self.named(&whole.meetings);
         let all = self.own(whole.touches);
+        if matches!(self.level, Level::Grid(_)) {
+            return;
+        }
+        if !grid::is_alone(&mut self.questions, &all, &self.adds) {
+            self.proof.grid.clear();
+        }
+        let named = self.named(&whole.meetings);
         let (of_cta, all): (Vec<Own>, Vec<Own>) =
             all.into_iter().partition(|own| is_of_cta(self.questions.eval.flat, own));
-        if self.questions.eval.sizes.grid != [Some(1); 3] && self.warps != Warps::Same {
+        if self.questions.eval.sizes.grid != [Some(1); 3] && self.level != Level::Warp {
             self.pairs(&all, Shared::Grid);
         }
         if self.means == Means::Values {
@@ -382,9 +427,35 @@ impl<'p> Prover<'p> {
             }
             let walked = self.walk(known, &order, from, start, state);
             self.divergence(&walked.arrivals);
-            let all = self.own(walked.touches);
+            let mut all = self.own(walked.touches);
+            if let Level::Grid(_) = self.level {
+                all.retain(|own| !is_of_cta(self.questions.eval.flat, own));
+                self.pairs(&all, Shared::Grid);
+                continue;
+            }
             self.pairs(&all, Shared::Cta);
+            self.grid_barrier(from, &all, &walked.arrivals);
         }
+    }
+
+    /// Finds out whether what is done from one barrier of the CTA to the next one is a barrier of the grid.
+    fn grid_barrier(&mut self, from: Option<usize>, all: &[Own], arrivals: &[Arrival]) {
+        let step_of = |block: usize| match self.blocks[block].end {
+            End::Barrier(step, _) => Some(step),
+            _ => None,
+        };
+        let [Arrival { target: Target::Barrier(to), state, .. }] = arrivals else { return };
+        let paths = Paths { blocks: self.blocks };
+        let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
+        if let Some(add) = grid::arrival(&mut threads, from.and_then(step_of), state) {
+            self.adds.insert(add);
+            self.proof.grid.extend(step_of(*to));
+        }
+    }
+
+    /// Whose threads a region is about.
+    fn common(&self) -> Shared {
+        if matches!(self.level, Level::Grid(_)) { Shared::Grid } else { Shared::Cta }
     }
 
     fn own(&mut self, touches: Vec<Touch>) -> Vec<Own> {
@@ -418,7 +489,7 @@ impl<'p> Prover<'p> {
         }
         let apart = self.questions.eval.terms.not(same);
         two.holds.push(apart);
-        if common == Shared::Cta && self.warps == Warps::Same {
+        if common == Shared::Cta && self.level == Level::Warp {
             let same = self.same_warp(&mut two);
             two.holds.push(same);
         }
@@ -450,7 +521,7 @@ impl<'p> Prover<'p> {
         if barriers.is_empty() {
             return;
         }
-        let mut two = self.two(Shared::Cta);
+        let mut two = self.two(self.common());
         for (one, other) in barriers.iter().flat_map(|one| arrivals.iter().map(move |other| (*one, other))) {
             let Target::Barrier(block) = one.target else { continue };
             let mut conditions = two.holds.clone();
@@ -480,7 +551,7 @@ impl<'p> Prover<'p> {
     /// Each two accesses, of which one is of the first thread and the other of the second one.
     fn pairs(&mut self, all: &[Own], common: Shared) {
         let mut two = self.two(common);
-        if common == Shared::Cta && self.warps == Warps::Apart {
+        if common == Shared::Cta && self.level == Level::Apart {
             let same = self.same_warp(&mut two);
             two.holds.push(self.questions.eval.terms.not(same));
         }

@@ -119,6 +119,7 @@ impl Questions<'_> {
         match base {
             Base::Parameter(..) | Base::Unknown => true,
             Base::Variable(symbol) => self.eval.flat.symbols[symbol].variable.space == Some(Space::Global),
+            Base::Environment => false,
         }
     }
 
@@ -147,7 +148,7 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
         let of_base = |place: &Place| match place.base {
             Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
             // What is passed to a kernel points to global memory.
-            Base::Parameter(..) => Some(Space::Global),
+            Base::Parameter(..) | Base::Environment => Some(Space::Global),
             Base::Unknown => None,
         };
         own.places.iter().map(of_base).all_equal_value().ok().flatten()

@@ -31,6 +31,8 @@ pub struct Known<'k> {
     pub constant: FxHashSet<Base>,
     /// The loads that give what memory had when the interval between two barriers began.
     pub stable: FxHashSet<usize>,
+    /// Who goes round the shared loops together: the threads of a CTA, or of the grid.
+    pub level: Shared,
 }
 
 /// A walk.
@@ -316,13 +318,17 @@ impl<'w, 'f> Walk<'w, 'f> {
         fresh: u32,
     ) -> Term {
         let header = self.order.loops[own].header;
-        let shared = if is_shared { Shared::Cta } else { Shared::Thread };
+        let shared = if is_shared { self.known.level } else { Shared::Thread };
         let number = if is_shared { 0 } else { self.number };
         let round = self.eval.terms.leaf(LeafName::Round(header, number), shared, 64);
         let most = self.eval.terms.constant(1 << 31, 64);
         let prefix = state.holds.len();
         state.holds.push(self.eval.terms.less(false, round, most));
-        let uniform = if is_shared { self.uniform(state, variants, back) } else { BTreeSet::new() };
+        let uniform = if is_shared && self.known.level == Shared::Cta {
+            self.uniform(state, variants, back)
+        } else {
+            BTreeSet::new()
+        };
         let one = self.eval.terms.constant(1, 64);
         let before = self.eval.terms.sub(round, one);
         let mut earlier: FxHashMap<Term, Option<Term>> = FxHashMap::default();

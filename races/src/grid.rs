@@ -1,0 +1,124 @@
+//! Barriers of the whole grid, as cooperative groups make them.
+//!
+//! All threads of a CTA meet. The first one adds to a counter in memory, and waits until the highest bit of it is another one than the bit
+//! that it has read. One CTA adds so much, and each of the others one, that all together add just that bit: so it changes when the last CTA
+//! has come, and not again before each of them has come to the next barrier.
+
+use std::collections::BTreeSet;
+
+use ptx_isa::{AtomOp, Scope};
+
+use crate::{
+    question::{Own, Questions, is_of_cta},
+    solve::Answer,
+    state::State,
+    term::{Binary, Term},
+    threads::{Copy, PAIR, Threads},
+};
+
+/// The access by which a CTA comes to a barrier of the grid, if what is done from one barrier of the CTA to the next is nothing else. The
+/// state is that of a thread at the second one.
+pub fn arrival(threads: &mut Threads<'_, '_>, barrier: Option<usize>, state: &State) -> Option<usize> {
+    threads.scope = Scope::Gpu;
+    threads.keep_pair();
+    let writes = |own: &Own| own.access.writes;
+    let adds: Vec<usize> = (0..threads.all.len()).filter(|at| writes(&threads.all[*at])).collect();
+    let polls: Vec<usize> = (0..threads.all.len()).filter(|at| !writes(&threads.all[*at])).collect();
+    let ([add], [poll]) = (&adds[..], &polls[..]) else { return None };
+    let (add, poll) = (*add, *poll);
+    let is_add = threads.all[add].access.op == Some(AtomOp::Add) && !is_of_cta(threads.flat(), &threads.all[add]);
+    let bytes = [add, poll].map(|at| threads.all[at].touch.bytes);
+    // From one barrier to the next: a loop around both leads past them.
+    let is_barrier = |step: usize| threads.paths.barriers().any(|(_, barrier)| barrier == step);
+    let steps = [add, poll].map(|at| threads.all[at].touch.step);
+    let leads = |from: usize, to: usize| threads.paths.reaches(steps[from], steps[to], &[], &is_barrier);
+    let is_ordered = threads.is_strong(add)
+        && threads.is_strong(poll)
+        && leads(0, 1)
+        && !leads(1, 0)
+        && threads.releases(barrier?, add)
+        && threads.acquires_for_all(poll);
+    let is_such = is_add && bytes == [4, 4] && is_ordered && threads.all[add].touch.around.is_empty();
+    (is_such && adds_one_bit(threads, add)? && waits(threads, [add, poll], state)?)
+        .then_some(threads.all[add].touch.step)
+}
+
+/// Whether all CTAs together add the highest bit: the one whose indices are zero 2^31 less the number of the others, each of these one.
+fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
+    let [one, other] = PAIR;
+    let (loaded, stored) = (threads.all[add].touch.loaded?, threads.all[add].touch.stored?);
+    let by = threads.questions.eval.terms.sub(stored, loaded);
+    let by = threads.of(by, one);
+    let first = first_cta(threads, one);
+    let sizes = ["nctaid.x", "nctaid.y", "nctaid.z"].map(|name| threads.questions.eval.special(name));
+    let terms = &mut threads.questions.eval.terms;
+    let plane = terms.binary(Binary::Mul, sizes[0], sizes[1]);
+    let all = terms.binary(Binary::Mul, plane, sizes[2]);
+    let (bit, single) = (terms.constant((1 << 31) + 1, 32), terms.constant(1, 32));
+    let rest = terms.sub(bit, all);
+    let right = terms.choose(first, rest, single);
+    let is_right = terms.equal(by, right);
+    let wrong = terms.not(is_right);
+    let mut conditions = threads.holds(add, one);
+    conditions.push(wrong);
+    if threads.questions.ask(conditions) != Answer::Never {
+        return Some(false);
+    }
+    // One thread of each CTA, at one place.
+    let mut both = threads.holds(add, one);
+    both.extend(threads.holds(add, other));
+    let (cta, thread) = (threads.same("ctaid", one, other), threads.same("tid", one, other));
+    let meet = threads.meet((add, one), (add, other));
+    let terms = &mut threads.questions.eval.terms;
+    let (apart, elsewhere) = (terms.not(thread), terms.not(meet));
+    let again = both.iter().copied().chain([cta, apart]).collect();
+    let elsewhere = both.iter().copied().chain([elsewhere]).collect();
+    Some(threads.questions.ask(again) == Answer::Never && threads.questions.ask(elsewhere) == Answer::Never)
+}
+
+/// That a thread is of the CTA whose indices are zero.
+fn first_cta(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
+    is_zero(threads, "ctaid", copy)
+}
+
+/// That all three indices are zero.
+fn is_zero(threads: &mut Threads<'_, '_>, name: &str, copy: Copy) -> Term {
+    let mut all = threads.questions.eval.terms.truth(true);
+    for direction in ["x", "y", "z"] {
+        let index = threads.questions.eval.special(&format!("{name}.{direction}"));
+        let index = threads.of(index, copy);
+        let terms = &mut threads.questions.eval.terms;
+        let zero = terms.constant(0, 32);
+        let equal = terms.equal(index, zero);
+        all = terms.and(all, equal);
+    }
+    all
+}
+
+/// Whether the first thread of each CTA comes to the second barrier only when it has added, and has seen another highest bit than it read.
+fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) -> Option<bool> {
+    let copy = PAIR[0];
+    let done = [add, poll].map(|at| threads.does(at, copy));
+    let same = threads.meet((add, copy), (poll, copy));
+    let (before, now) = (threads.loaded(add, copy)?, threads.loaded(poll, copy)?);
+    let terms = &mut threads.questions.eval.terms;
+    let changed = terms.binary(Binary::Xor, before, now);
+    let bit = terms.extract(changed, 31, 1);
+    let right = terms.all([done[0], done[1], same, bit]);
+    let wrong = terms.not(right);
+    let mut conditions = threads.sizes(copy);
+    conditions.extend(threads.all_of(&state.holds, copy));
+    conditions.push(is_zero(threads, "tid", copy));
+    conditions.push(wrong);
+    Some(threads.questions.ask(conditions) == Answer::Never)
+}
+
+/// Whether nothing but the arrivals at barriers of the grid writes what they count in.
+pub fn is_alone(questions: &mut Questions<'_>, all: &[Own], adds: &BTreeSet<usize>) -> bool {
+    let counters: Vec<&Own> = all.iter().filter(|own| adds.contains(&own.touch.step)).collect();
+    let others = all.iter().filter(|own| own.access.writes && !adds.contains(&own.touch.step));
+    others
+        .collect::<Vec<_>>()
+        .into_iter()
+        .all(|other| counters.iter().all(|counter| questions.meetings(counter, other).is_empty()))
+}
