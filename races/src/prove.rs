@@ -188,8 +188,8 @@ struct Prover<'p> {
     walks: u32,
     means: Means,
     level: Level<'p>,
-    /// The steps by which CTAs come to barriers of the grid.
-    adds: BTreeSet<usize>,
+    /// For each barrier of a CTA, the steps by which it has come to one of the grid there; of others, that it has not.
+    adds: BTreeMap<usize, Option<BTreeSet<usize>>>,
     proof: Proof,
 }
 
@@ -248,7 +248,7 @@ impl<'p> Prover<'p> {
             walks: 0,
             means,
             level,
-            adds: BTreeSet::new(),
+            adds: BTreeMap::new(),
             proof,
         }
     }
@@ -295,8 +295,9 @@ impl<'p> Prover<'p> {
         if matches!(self.level, Level::Grid(_)) {
             return;
         }
-        if !grid::is_alone(&mut self.questions, &all, &self.adds) {
-            self.proof.grid.clear();
+        let adds: BTreeSet<usize> = self.adds.values().flatten().flatten().copied().collect();
+        if grid::is_alone(&mut self.questions, &all, &adds) {
+            self.proof.grid = self.adds.iter().filter(|(_, adds)| adds.is_some()).map(|(step, _)| *step).collect();
         }
         let named = self.named(&whole.meetings);
         let (of_cta, all): (Vec<Own>, Vec<Own>) =
@@ -444,12 +445,23 @@ impl<'p> Prover<'p> {
             End::Barrier(step, _) => Some(step),
             _ => None,
         };
-        let [Arrival { target: Target::Barrier(to), state, .. }] = arrivals else { return };
         let paths = Paths { blocks: self.blocks };
-        let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
-        if let Some(add) = grid::arrival(&mut threads, from.and_then(step_of), state) {
-            self.adds.insert(add);
-            self.proof.grid.extend(step_of(*to));
+        let add = match arrivals {
+            [Arrival { target: Target::Barrier(_), state, .. }] => {
+                let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
+                grid::arrival(&mut threads, from.and_then(step_of), state)
+            }
+            _ => None,
+        };
+        for arrival in arrivals {
+            let Target::Barrier(block) = arrival.target else { continue };
+            let Some(step) = step_of(block) else { continue };
+            // No other path leads there.
+            let known = self.adds.entry(step).or_insert_with(|| Some(BTreeSet::new()));
+            match (known.as_mut(), add) {
+                (Some(known), Some(add)) => known.extend([add]),
+                _ => *known = None,
+            }
         }
     }
 

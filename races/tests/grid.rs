@@ -1,0 +1,130 @@
+//! Barriers of the grid, and mutants of them.
+
+use std::time::Duration;
+
+use ptx_isa::Module;
+use ptx_races::check::{Options, Verdict, check as check_module};
+
+fn verdict(body: &str) -> (Verdict, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 count)\n.reqntid 64, 1, 1\n{{\n\
+         .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\nld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [count];\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let options = Options { grid: Some([3, 1, 1]), limit: Duration::from_secs(20), ..Options::default() };
+    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+/// The protocol is proved, and with each of the replacements it is not.
+fn check(body: &str, mutants: &[(&str, &str)]) {
+    let (is, why) = verdict(body);
+    assert_eq!(is, Verdict::Free, "{why}\n{body}");
+    assert!(!mutants.is_empty());
+    for (from, to) in mutants {
+        assert!(body.contains(from), "'{from}' stands there:\n{body}");
+        let mutant = body.replacen(from, to, 1);
+        let (is, _) = verdict(&mutant);
+        assert_ne!(is, Verdict::Free, "'{to}' for '{from}':\n{mutant}");
+    }
+}
+
+/// `%rd5` is the word of the thread, `%rd7` that of a thread of another CTA, `%r8` what the CTA adds.
+const BEGIN: &str = "mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+setp.ne.u32 %p0, %r1, 0;
+mad.lo.u32 %r3, %r2, 64, %r1;
+mul.wide.u32 %rd4, %r3, 4;
+add.s64 %rd5, %rd1, %rd4;
+xor.b32 %r4, %r3, 65;
+mul.wide.u32 %rd6, %r4, 4;
+add.s64 %rd7, %rd1, %rd6;
+mov.u32 %r5, %nctaid.x;
+sub.u32 %r6, 1, %r5;
+add.u32 %r6, %r6, 2147483648;
+setp.eq.u32 %p1, %r2, 0;
+selp.u32 %r8, %r6, 1, %p1;
+";
+
+/// All threads of the grid meet.
+fn sync(number: usize) -> String {
+    format!(
+        "bar.sync 0;
+@%p0 bra MET{number};
+atom.release.gpu.global.add.u32 %r9, [%rd2], %r8;
+POLL{number}:
+ld.acquire.gpu.global.u32 %r10, [%rd2];
+xor.b32 %r11, %r10, %r9;
+setp.gt.s32 %p2, %r11, -1;
+@%p2 bra POLL{number};
+MET{number}:
+bar.sync 1;
+"
+    )
+}
+
+const MUTANTS: &[(&str, &str)] = &[
+    ("atom.release.gpu", "atom.relaxed.gpu"),
+    ("atom.release.gpu", "atom.release.cta"),
+    ("ld.acquire.gpu", "ld.relaxed.gpu"),
+    ("ld.acquire.gpu", "ld.acquire.cta"),
+    ("bar.sync 0;\n", ""),
+    ("bar.sync 1;\n", ""),
+    ("@%p2 bra POLL0;\n", ""),
+    ("xor.b32 %r11, %r10, %r9;", "mov.u32 %r11, %r10;"),
+    ("xor.b32 %r11, %r10, %r9;", "and.b32 %r11, %r10, %r9;"),
+    ("setp.gt.s32 %p2, %r11, -1;", "setp.gt.u32 %p2, %r11, 7;"),
+    ("sub.u32 %r6, 1, %r5;", "sub.u32 %r6, 2, %r5;"),
+    ("2147483648", "1073741824"),
+    ("setp.eq.u32 %p1, %r2, 0;", "setp.eq.u32 %p1, %r1, 0;"),
+    ("setp.eq.u32 %p1, %r2, 0;", "setp.le.u32 %p1, %r2, 1;"),
+    ("%r6, 1, %p1;", "%r6, 2, %p1;"),
+    // Somebody else adds, or writes.
+    ("bar.sync 0;\n", "red.relaxed.gpu.global.add.u32 [%rd2], 1;\nbar.sync 0;\n"),
+    ("POLL0:", "st.relaxed.gpu.global.u32 [%rd2], 0;\nPOLL0:"),
+    ("@%p0 bra MET0;", "setp.gt.u32 %p3, %r1, 1;\n@%p3 bra MET0;"),
+    // Some CTAs do not come.
+    ("bar.sync 0;\n", "setp.eq.u32 %p3, %r2, 1;\n@%p3 bra MET0;\nbar.sync 0;\n"),
+    ("[%rd2], %r8;", "[%rd2+4], %r8;"),
+    ("mov.u32 %r5, %nctaid.x;", "mov.u32 %r5, %ntid.x;"),
+];
+
+#[test]
+fn one_barrier() {
+    check(&format!("{BEGIN}st.global.u32 [%rd5], 1;\n{}ld.global.u32 %r12, [%rd7];", sync(0)), MUTANTS);
+    let fenced = sync(0).replace("atom.release", "membar.gl;\natom.relaxed").replace("ld.acquire", "ld.relaxed");
+    let fenced = fenced.replace("MET0:", "fence.acq_rel.gpu;\nMET0:");
+    let body = format!("{BEGIN}st.global.u32 [%rd5], 1;\n{fenced}ld.global.u32 %r12, [%rd7];");
+    check(&body, &[("membar.gl;\n", ""), ("fence.acq_rel.gpu;\n", ""), ("membar.gl;", "membar.cta;")]);
+}
+
+#[test]
+fn two_barriers() {
+    let body = format!(
+        "{BEGIN}st.global.u32 [%rd5], 1;\n{}ld.global.u32 %r12, [%rd7];\n{}st.global.u32 [%rd5], %r12;",
+        sync(0),
+        sync(1)
+    );
+    check(&body, MUTANTS);
+    // Each of both is needed.
+    let second = body.replacen(&sync(1), "", 1);
+    assert_ne!(verdict(&second).0, Verdict::Free);
+    let first = body.replacen(&sync(0), "", 1);
+    assert_ne!(verdict(&first).0, Verdict::Free);
+}
+
+#[test]
+fn rounds() {
+    let of = |second: &str| {
+        format!(
+            "{BEGIN}mov.u32 %r13, 0;\nROUND:\nst.global.u32 [%rd5], %r13;\n{}ld.global.u32 %r12, [%rd7];\n{second}\
+             add.u32 %r13, %r13, 1;\nsetp.lt.u32 %p4, %r13, 9;\n@%p4 bra ROUND;",
+            sync(0)
+        )
+    };
+    check(&of(&sync(1)), MUTANTS);
+    assert_ne!(verdict(&of("")).0, Verdict::Free);
+    // A CTA has more rounds than another one.
+    let uneven = of(&sync(1)).replace("%p4, %r13, 9;", "%p4, %r13, %r2;");
+    assert_ne!(verdict(&uneven).0, Verdict::Free);
+}
