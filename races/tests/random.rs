@@ -396,6 +396,61 @@ fn takes_turns(seed: u64) -> String {
     kernel.text
 }
 
+/// A kernel whose CTAs meet at barriers of the grid, in a loop or not; each part is often as it has to be.
+fn syncs_the_grid(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
+    let first = kernel.one(&["%r0", "%r0", "%r0", "%r0", "%r0", "%r8"]);
+    let less = kernel.one(&["1", "1", "1", "1", "1", "2"]);
+    kernel.line(format_args!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\
+         .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
+         ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\n\
+         mad.lo.u32 %r2, %r0, %r1, %r8;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd5, %rd1, %rd4;\nmul.wide.u32 %rd6, %r8, 4;\n\
+         add.s64 %rd6, %rd1, %rd6;\nmov.u32 %r3, %nctaid.x;\nsub.u32 %r3, {less}, %r3;\nadd.u32 %r3, %r3, 2147483648;\n\
+         setp.eq.u32 %p1, {first}, 0;\nselp.u32 %r4, %r3, 1, %p1;\nsetp.ne.u32 %p0, %r8, 0;\nmov.u32 %r9, 0;"
+    ));
+    let is_loop = kernel.below(2) == 0;
+    if is_loop {
+        kernel.line("ROUND:");
+    }
+    let access = |kernel: &mut Kernel| {
+        let line = kernel.one(&[
+            "st.global.u32 [%rd5], %r2;",
+            "ld.global.u32 %r5, [%rd5];",
+            "ld.global.u32 %r5, [%rd6];",
+            "st.global.u32 [%rd5], %r2;",
+        ]);
+        kernel.line(line);
+    };
+    access(&mut kernel);
+    for number in 0..1 + kernel.below(2) {
+        let skip = kernel.below(10) == 0;
+        if skip {
+            kernel.line(format_args!("setp.eq.u32 %p3, %r0, 1;\n@%p3 bra MET{number};"));
+        }
+        let barriers = [0, 1].map(|_| kernel.one(&["bar.sync 0;"; 7]));
+        let barriers = barriers.map(|barrier| if kernel.below(8) == 0 { "" } else { barrier });
+        let release = kernel.one(&["release", "release", "release", "release", "release", "relaxed"]);
+        let acquire = kernel.one(&["acquire", "acquire", "acquire", "acquire", "acquire", "relaxed"]);
+        let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+        let op = kernel.one(&["xor", "xor", "xor", "xor", "xor", "or"]);
+        let most = kernel.one(&["0", "0", "0", "0", "0", "1"]);
+        let alone = if most == "0" { "%p0" } else { "%p4" };
+        kernel.line(format_args!(
+            "{}\nsetp.gt.u32 %p4, %r8, {most};\n@{alone} bra MET{number};\natom.{release}.{scope}.global.add.u32 %r6, [%rd2], %r4;\nPOLL{number}:\n\
+             ld.{acquire}.{scope}.global.u32 %r7, [%rd2];\n{op}.b32 %r5, %r7, %r6;\nsetp.gt.s32 %p2, %r5, -1;\n@%p2 bra POLL{number};\nMET{number}:\n{}",
+            barriers[0], barriers[1]
+        ));
+        access(&mut kernel);
+    }
+    if is_loop {
+        let rounds = kernel.one(&["3", "3", "3", "%r0"]);
+        kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p5, %r9, {rounds};\n@%p5 bra ROUND;"));
+    }
+    kernel.line("ret;\n}");
+    kernel.text
+}
+
 /// A race or a divergent barrier of an execution, if there is one.
 fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
     for seed in 0..if is_zero { 8 } else { 4 } {
@@ -466,4 +521,9 @@ fn what_is_behind_the_last_arrival_has_no_race() {
 #[test]
 fn what_takes_turns_has_no_race() {
     check(takes_turns, true, [40, 100]);
+}
+
+#[test]
+fn what_barriers_of_the_grid_order_has_no_race() {
+    check(syncs_the_grid, true, [40, 100]);
 }
