@@ -6,8 +6,6 @@ use std::{
     sync::OnceLock,
 };
 
-use libtest_mimic::Failed;
-
 use crate::{binary, features, root, success};
 
 /// The file that [`build`] made.
@@ -36,17 +34,7 @@ pub fn flag(source: &Path) -> String {
     format!("{}={}", if rust { "-Zllvm-plugins" } else { "-fpass-plugin" }, plugin().display())
 }
 
-/// The plugin for mlir-opt, in the profile of the tests, whose checks of itself are on.
-pub fn mlir_plugin() -> Result<&'static Path, Failed> {
-    static PLUGIN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let made = PLUGIN.get_or_init(|| {
-        let debug = binary().parent().expect("a folder");
-        let arguments = ["build", "--quiet", "--package", "ptx-atomics-plugin-mlir", "--target-dir"];
-        let target = debug.parent().expect("a folder");
-        let built =
-            success(Command::new(env!("CARGO")).args(arguments).arg(target).args(features()).current_dir(root()));
-        built.map_err(|error| error.message().unwrap_or_default().to_owned())?;
-        Ok(debug.join("libptx_atomics_mlir.so"))
-    });
-    made.as_deref().map_err(|error| format!("the plugin does not build: {error}").into())
+/// The plugin for mlir-opt, in the profile of the tests, whose checks of itself are on. The tests of the command depend on it.
+pub fn mlir_plugin() -> PathBuf {
+    binary().with_file_name("deps").join("libptx_atomics_mlir.so")
 }

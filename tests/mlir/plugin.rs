@@ -58,7 +58,7 @@ pub fn trials() -> Vec<Trial> {
 fn mlir_opt(pipeline: &str, options: &[&str], path: &Path) -> Result<Command, Failed> {
     let mut command = Command::new(tool("mlir-opt"));
     let pass = format!("ptx-atomics{{{}}}", options.join(" "));
-    command.arg(format!("--load-pass-plugin={}", mlir_plugin()?.display()));
+    command.arg(format!("--load-pass-plugin={}", mlir_plugin().display()));
     command.arg(format!("--pass-pipeline=builtin.module({})", pipeline.replace("ATOMICS", &pass)));
     // What is freed is overwritten, at once.
     command.env("MALLOC_PERTURB_", "165").env("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0");
@@ -550,7 +550,7 @@ fn lines_of_the_document() -> Result<(), Failed> {
             .replace("mlir-opt-22", tool("mlir-opt"))
             .replace("mlir-translate-22", tool("mlir-translate"))
             .replace("llc-22", tool("llc"))
-            .replace("target/release/libptx_atomics_mlir.so", &mlir_plugin()?.display().to_string());
+            .replace("target/release/libptx_atomics_mlir.so", &mlir_plugin().display().to_string());
         success(Command::new("sh").arg("-c").arg(line).current_dir(root()))
     };
     let (alone, ptx, converted) = (run(lines[0])?, run(lines[1])?, run(lines[2])?);
@@ -584,7 +584,7 @@ fn another_version() -> Result<(), Failed> {
         (format!("-L{0} -Wl,-rpath,{0}", folder.trim()), format!("-lMLIR -lLLVM-{}", llvm_version()));
     let link = ["-rdynamic", &search, "-Wl,--no-as-needed", &libraries, "-ldl -o"];
     success(Command::new("cc").arg(&source).args(link.iter().flat_map(|words| words.split(' '))).arg(&binary))?;
-    let Output { status, stdout, stderr } = Command::new(&binary).arg(mlir_plugin()?).output()?;
+    let Output { status, stdout, stderr } = Command::new(&binary).arg(mlir_plugin()).output()?;
     let said = String::from_utf8(stdout)? + &String::from_utf8(stderr)?;
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(
@@ -596,7 +596,7 @@ fn another_version() -> Result<(), Failed> {
 
 /// One entry point; MLIR's functions are the host's, and there is no second copy of them.
 fn contents() -> Result<(), Failed> {
-    let nm = |flags: &[&str]| success(Command::new("nm").args(flags).arg("--format=posix").arg(mlir_plugin()?));
+    let nm = |flags: &[&str]| success(Command::new("nm").args(flags).arg("--format=posix").arg(mlir_plugin()));
     let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let exported = nm(&["-D", "--defined-only"])?;
     assert_eq!(exported.lines().map(name).collect_vec(), ["mlirGetPassPluginInfo"]);
@@ -610,12 +610,12 @@ fn contents() -> Result<(), Failed> {
     for core in ["_ZN4mlir11MLIRContextC", "_ZN4mlir16parseSourceString", "_ZN4mlir4LLVM11LLVMDialect10initialize"] {
         assert_eq!(defined.lines().find(|line| line.starts_with(core)), None);
     }
-    let needed = success(Command::new("readelf").arg("-d").arg(mlir_plugin()?))?;
+    let needed = success(Command::new("readelf").arg("-d").arg(mlir_plugin()))?;
     let needed = needed.lines().filter(|line| line.contains("(NEEDED)"));
     assert_eq!(needed.filter(|line| line.contains("LLVM") || line.contains("MLIR")).collect_vec(), [""; 0]);
     let folder = tempfile::tempdir()?;
     let stripped = folder.path().join("stripped.so");
-    success(Command::new("strip").arg("-o").arg(&stripped).arg(mlir_plugin()?))?;
+    success(Command::new("strip").arg("-o").arg(&stripped).arg(mlir_plugin()))?;
     let size = fs::metadata(&stripped)?.len();
     // A copy of MLIR has more than 50 MB.
     assert!(size < 4_000_000, "{size} bytes");
