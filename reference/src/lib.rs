@@ -11,9 +11,10 @@ mod rows;
 mod section;
 mod targets;
 
-use std::fmt::Write;
+use std::{fmt::Write, fs, io, path::Path};
 
 use itertools::Itertools;
+use rayon::prelude::*;
 
 pub use self::{
     code::{LEVEL, SCOPE, SPACE},
@@ -34,6 +35,18 @@ pub const RULES: [&str; 5] = [
 /// The names of the chapters, which are those of the operations.
 pub fn names() -> Vec<String> {
     operations().map(|operation| name(&operation)).unique().collect()
+}
+
+/// Writes the chapters into a folder, `NAME.md` each, and their names into `names` there, in order.
+///
+/// # Errors
+///
+/// What the system says of a file that cannot be written.
+pub fn write(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let names = names();
+    names.par_iter().try_for_each(|name| fs::write(folder.join(name).with_extension("md"), chapter(name)))?;
+    fs::write(folder.join("names"), names.join("\n") + "\n")
 }
 
 /// A chapter by its name, as Markdown.

@@ -132,7 +132,10 @@ fn book() -> Result<&'static Path, &'static Unbuilt> {
     static BOOK: LazyLock<Result<PathBuf, Unbuilt>> = LazyLock::new(|| {
         let target = binary().ancestors().nth(2).expect("a folder of cargo's");
         let mut build = Command::new(root().join("scripts/book"));
-        let output = build.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").output();
+        let reference = tempfile::tempdir().expect("a folder");
+        ptx_atomics_reference::write(reference.path()).expect("chapters can be written");
+        build.env("CARGO_TARGET_DIR", target).env("REFERENCE", reference.path()).env_remove("RUSTFLAGS");
+        let output = build.output();
         let Output { status, stderr, .. } = output.map_err(|error| Unbuilt::Wrong(error.to_string()))?;
         let said = String::from_utf8_lossy(&stderr).into_owned();
         match status.code() {
