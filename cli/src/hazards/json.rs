@@ -1,7 +1,7 @@
 //! Findings as one JSON array.
 
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::{Cause, Witness};
+use ptx_hazards::Cause;
 use serde::Serialize;
 
 use super::placed::Placed;
@@ -85,14 +85,13 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         unknown: placed.cause.as_ref().map(ToString::to_string),
         option: placed.cause.as_ref().and_then(Cause::option),
         edits: placed.edits.iter().map(insertion).collect(),
-        execution: placed.executed.witness().map(|witness| execution(witness, placed.repeat.as_deref())),
+        execution: placed.executed.found().map(|found| execution(found, placed.repeat.as_deref())),
     }
 }
 
-fn execution<'a>(Witness { seed, found, .. }: &'a Witness, command: Option<&'a str>) -> Execution<'a> {
+fn execution<'a>((seed, found): (u64, &'a ptx_execute::Finding), command: Option<&'a str>) -> Execution<'a> {
     let (first, second) = (found.other.as_ref().map(Into::into), (&found.site).into());
-    let kind = found.kind.to_string();
-    Execution { command, kind, seed: *seed, message: &found.message, first, second }
+    Execution { command, kind: found.kind.to_string(), seed, message: &found.message, first, second }
 }
 
 fn insertion(Edit { line, side, instruction }: &Edit) -> Insertion<'_> {

@@ -17,7 +17,7 @@ use ptx_hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
 use crate::{
     cli::{Check, CheckArgs, CheckFormat, KernelArgs},
     input::{self, Compile, Kind, Made, Program},
-    order::Order,
+    order::{self, Order},
     parallel,
     races::file::{self, File},
 };
@@ -96,6 +96,9 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
     };
     if let Some(path) = &args.ir {
         ir = Some(input::read(path)?);
+    } else if !order::READS_IR {
+        // Nobody asked for what stands beside it.
+        ir = None;
     }
     let mut read = Read::default();
     if let Some(ir) = ir.filter(|_| args.kernels.wants(Check::Order)) {

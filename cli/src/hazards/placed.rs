@@ -8,6 +8,7 @@ use ptx_atomics::{
     pass::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
+use ptx_execute::Finding as Found;
 pub use ptx_hazards::Level;
 use ptx_hazards::{Cause, Finding, Position, Rule, Witness, Witnesses};
 
@@ -63,6 +64,8 @@ pub enum Executed {
     Seen(Box<Witness>),
     /// In a launch whose number of threads in a CTA is made up.
     Assumed(Box<Witness>),
+    /// A race of ordinary accesses, with the seed. Its notes are the finding's own.
+    Race(u64, Box<Found>),
 }
 
 impl Executed {
@@ -90,14 +93,22 @@ impl Executed {
     pub fn witness(&self) -> Option<&Witness> {
         match self {
             Self::Seen(witness) | Self::Assumed(witness) => Some(witness),
-            Self::No | Self::Unseen(_) => None,
+            Self::No | Self::Unseen(_) | Self::Race(..) => None,
+        }
+    }
+
+    /// What was found in an execution, and its seed.
+    pub fn found(&self) -> Option<(u64, &Found)> {
+        match self {
+            Self::Race(seed, found) => Some((*seed, found)),
+            _ => self.witness().map(|witness| (witness.seed, &witness.found)),
         }
     }
 
     /// In words, with the lines of the PTX if its reader has it.
     pub fn notes(&self, has_ptx: bool) -> Vec<String> {
         match self {
-            Self::No => Vec::new(),
+            Self::No | Self::Race(..) => Vec::new(),
             Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
             Self::Seen(witness) | Self::Assumed(witness) => {
                 let Witness { found, is_dependent, .. } = &**witness;

@@ -24,6 +24,9 @@ mod judged {
     }
 }
 
+/// Whether this build reads IR.
+pub const READS_IR: bool = cfg!(feature = "llvm");
+
 /// What became of all operations of an input.
 #[derive(Serialize, Deserialize)]
 pub struct Order {

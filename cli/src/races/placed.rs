@@ -71,7 +71,7 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
         first: first.filter(|_| lines[0] != lines[1]),
         place,
         also: None,
-        executed: Executed::No,
+        executed: witness.map_or(Executed::No, |witness| Executed::Race(witness.seed, Box::new(witness.found.clone()))),
         cause: None,
         repeat: witness.map(|witness| command(args, &file.path, witness)),
         help: help(file, finding),
