@@ -1,0 +1,155 @@
+"""The checks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _command
+from ._command import CommandError
+from ._kernel import Files, files, shown_grid
+from ._report import Finding, Report, Verdict, of_check, of_races
+
+Sizes = Union[int, Sequence[int]]
+
+
+def _sizes(name: str, sizes: Optional[Sizes]) -> List[str]:
+    shown = shown_grid(tuple(sizes) if isinstance(sizes, Sequence) else sizes)
+    if sizes is not None and shown is None:
+        raise TypeError(f"{name} is a number or up to three, not {sizes!r}")
+    return [f"--{name}", shown] if shown else []
+
+
+def check(
+    kernel: Any,
+    *,
+    block: Optional[Sizes] = None,
+    grid: Optional[Sizes] = None,
+    name: Optional[str] = None,
+    parameters: Optional[Mapping[str, int]] = None,
+    strict: bool = False,
+    time_limit: Optional[float] = None,
+    only: Optional[str] = None,
+    profile: Optional[str] = None,
+) -> Report:
+    """Checks a kernel: what its asynchronous operations lack, its order against its LLVM IR, and races that executions show.
+
+    ``kernel`` is PTX as text, a path (a file, or a folder as Triton's cache), a compiled or jitted kernel of Triton or Gluon,
+    ``kernel[grid]``, or a compiled function of Numba. ``block`` and ``grid`` say how it is launched where its PTX does not,
+    ``parameters`` its numbers by name, ``name`` which kernels are meant. ``only`` is ``"order"`` or ``"async"``, and
+    ``profile`` a reading of the manual, as of ``ptx-atomics check --help``. ``time_limit`` is how long an execution is looked
+    for, in seconds: 10 without it, 0 does not look.
+
+    Raises ``CommandError`` where the arguments are wrong. What cannot be read stands in ``Report.errors``.
+
+    >>> report = check('''
+    ... .version 8.0
+    ... .target sm_90
+    ... .address_size 64
+    ... .shared .align 16 .b8 tile[16];
+    ... .visible .entry copy(.param .u64 p) {
+    ...   .reg .b64 %rd<3>; .reg .b32 %r<2>;
+    ...   ld.param.u64 %rd1, [p];
+    ...   cp.async.ca.shared.global [tile], [%rd1], 16;
+    ...   ld.shared.u32 %r1, [tile];
+    ...   st.global.u32 [%rd1], %r1;
+    ...   ret;
+    ... }
+    ... ''', block=32)
+    >>> report.ok
+    False
+    >>> report.wrong[0].kernel
+    'copy'
+    """
+    options = _options(block, grid, name, strict, time_limit)
+    options += [f"--param={key}={value}" for key, value in (parameters or {}).items()]
+    options += ["--only", only] if only else []
+    options += ["--profile", profile] if profile else []
+    return _report(kernel, options, lambda found: (of_check(found), ()))
+
+
+def races(
+    kernel: Any,
+    *,
+    block: Optional[Sizes] = None,
+    grid: Optional[Sizes] = None,
+    name: Optional[str] = None,
+    may_alias: bool = False,
+    strict: bool = False,
+    time_limit: Optional[float] = None,
+) -> Report:
+    """Says of each kernel whether it is free of data races, has one, or is left open: ``Report.kernels``.
+
+    ``kernel``, ``block``, ``grid`` and ``name`` are as of :func:`check`. ``may_alias`` lets pointers of different parameters
+    have the same memory. ``time_limit`` is how long one kernel may take, in seconds: 10 without it.
+
+    >>> report = races('''
+    ... .version 8.0
+    ... .target sm_90
+    ... .address_size 64
+    ... .visible .entry store(.param .u64 p) {
+    ...   .reg .b64 %rd<3>; .reg .b32 %r<2>;
+    ...   ld.param.u64 %rd1, [p];
+    ...   mov.u32 %r1, %tid.x;
+    ...   st.global.u32 [%rd1], %r1;
+    ...   ret;
+    ... }
+    ... ''', block=64)
+    >>> report.kernels[0].verdict
+    'race'
+    """
+    options = ["--races", *_options(block, grid, name, strict, time_limit)]
+    options += ["--may-alias"] if may_alias else []
+    return _report(kernel, options, of_races)
+
+
+def _options(
+    block: Optional[Sizes],
+    grid: Optional[Sizes],
+    name: Optional[str],
+    strict: bool,
+    time_limit: Optional[float],
+) -> List[str]:
+    options = [*_sizes("block", block), *_sizes("grid", grid)]
+    options += ["--kernel", name] if name else []
+    options += ["--strict"] if strict else []
+    options += ["--time-limit", str(time_limit)] if time_limit is not None else []
+    return options
+
+
+Read = Callable[[Any], Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]]
+
+
+def _report(kernel: Any, options: List[str], read: Read) -> Report:
+    with files(kernel) as given:
+        answer = given.renamed(_command.call(_arguments(given, options, "json")))
+        try:
+            found = answer.json()
+        except CommandError:
+            found = []
+        errors = _errors(answer.said)
+        if not found and not errors and answer.status not in (0, 1):
+            raise CommandError(answer.status, answer.said)
+        findings, verdicts = read(found)
+
+    def sarif() -> str:
+        with files(kernel) as given:
+            return given.renamed(_command.call(_arguments(given, options, "sarif"))).output
+
+    return Report(findings, verdicts, errors, dict(given.texts), sarif)
+
+
+def _arguments(given: Files, options: List[str], form: str) -> List[str]:
+    grid = ["--grid", given.grid] if given.grid and "--grid" not in options else []
+    return ["check", "--format", form, *options, *grid, *given.paths]
+
+
+def _errors(said: str) -> Tuple[str, ...]:
+    """What the command could not read."""
+    parts: List[str] = []
+    for line in said.splitlines():
+        if line.startswith("error"):
+            parts.append(line)
+        elif parts and re.match(r"\s|\d+ *\|", line):
+            parts[-1] += "\n" + line
+    return tuple(part.rstrip() for part in parts)

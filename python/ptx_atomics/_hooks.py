@@ -1,0 +1,70 @@
+"""What is installed when another package is imported: without it, nothing of that package is loaded."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from typing import Any, Callable, List, Optional
+
+#: The packages that compile kernels, each with the module of ours that watches it.
+PACKAGES = {"triton": "ptx_atomics.triton", "numba.cuda": "ptx_atomics.numba", "warp": "ptx_atomics.warp"}
+
+Then = Callable[[Callable[..., Any]], None]
+
+
+class _Finder(MetaPathFinder):
+    """Finds a package as others do, and calls back when it is loaded."""
+
+    def __init__(self, then: Then) -> None:
+        self.then = then
+        self.left = set(PACKAGES)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
+        if fullname not in self.left:
+            return None
+        self.left.discard(fullname)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, lambda: _install(fullname, self.then))
+        return spec
+
+
+class _Loader(Loader):
+    """The loader of a package, and what is done behind it."""
+
+    def __init__(self, own: Any, then: Callable[[], None]) -> None:
+        self.own = own
+        self.then = then
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return self.own.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        # What asks the module for its loader gets the package's own.
+        module.__spec__.loader = module.__loader__ = self.own
+        self.own.exec_module(module)
+        self.then()
+
+
+def _install(package: str, then: Then) -> None:
+    then(importlib.import_module(PACKAGES[package]).install)
+
+
+def when_imported(then: Then) -> None:
+    """Calls ``then`` with what installs the watch of each package, now or when the package is imported."""
+    found: List[str] = [package for package in PACKAGES if package in sys.modules]
+    for package in found:
+        _install(package, then)
+    finder = _Finder(then)
+    finder.left.difference_update(found)
+    sys.meta_path.insert(0, finder)
+
+
+def from_environment(value: str) -> None:
+    """What ``PTX_ATOMICS`` of the environment asks for: ``check`` warns, ``raise`` raises. Others are for compilers."""
+    modes = {"check": "warn", "warn": "warn", "raise": "raise"}
+    if value in modes:
+        when_imported(lambda install: install(modes[value]))

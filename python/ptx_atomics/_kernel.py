@@ -1,0 +1,167 @@
+"""From what users have, a kernel of some package, a path or a text, to files that the command reads."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, List, Mapping, Optional, Tuple, Union
+
+from ._command import Answer, Error
+
+Text = Union[str, bytes]
+
+
+class NoPtx(Error):
+    """The kernel has no PTX: it is for another GPU than NVIDIA's, or was not compiled yet."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """PTX, and the LLVM IR that it was made of where that is at hand."""
+
+    name: str
+    ptx: str
+    llvm_ir: Optional[str] = None
+    #: Whether the kernel has parameters behind those of its function, which its launcher gives.
+    has_hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the command is to read."""
+
+    paths: List[str]
+    #: The CTAs that a launcher asks for, as ``--grid`` takes them.
+    grid: Optional[str] = None
+    #: The texts of files that are there only as long as the command runs, by the names that are shown in place of their paths.
+    texts: Tuple[Tuple[str, str], ...] = ()
+    folder: Optional[str] = None
+    #: Whether a kernel has parameters behind those that users know.
+    has_hidden: bool = False
+
+    def renamed(self, answer: Answer) -> Answer:
+        """An answer without the folder that is there only as long as the command runs."""
+        if not self.folder:
+            return answer
+        pattern = re.escape(self.folder) + r"/(\d+/)?"
+        return Answer(answer.status, re.sub(pattern, "", answer.output), re.sub(pattern, "", answer.said))
+
+
+def programs(kernel: Any) -> List[Program]:
+    """The PTX of a kernel that some package has compiled.
+
+    Understood are: a compiled kernel of Triton or Gluon (``.asm``), a jitted function of these and of Numba once it was
+    compiled, and what a mapping of texts has for ``"ptx"``. Raises ``NoPtx`` where there is none.
+    """
+    of = (_of_assembly, _of_jitted, _of_numba, _of_text_attribute)
+    for one in of:
+        found = one(kernel)
+        if found:
+            return found
+    raise NoPtx(f"no PTX is known of {_name(kernel)} ({type(kernel).__name__}): give PTX, a path, or a kernel that was compiled")
+
+
+def _name(kernel: Any) -> str:
+    return str(getattr(kernel, "name", None) or getattr(kernel, "__name__", None) or type(kernel).__name__)
+
+
+def _text(text: Any) -> Optional[str]:
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "replace")
+    return text if isinstance(text, str) else None
+
+
+def _of_assembly(kernel: Any) -> List[Program]:
+    """What Triton compiled: all stages, by the endings of their files."""
+    stages = kernel if isinstance(kernel, Mapping) else getattr(kernel, "asm", None)
+    if not isinstance(stages, Mapping) and not hasattr(stages, "get"):
+        return []
+    assert stages is not None
+    ptx = _text(stages.get("ptx"))
+    return [Program(_name(kernel), ptx, _text(stages.get("llir")), has_hidden=True)] if ptx else []
+
+
+def _of_jitted(kernel: Any) -> List[Program]:
+    """What a jitted function of Triton was compiled to, on each device and for each kind of arguments."""
+    kernel = getattr(kernel, "fn", kernel) if not hasattr(kernel, "device_caches") else kernel
+    caches = getattr(kernel, "device_caches", None)
+    if not isinstance(caches, Mapping):
+        return []
+    compiled = [one for cache in caches.values() for one in cache[0].values()]
+    return [program for one in compiled if hasattr(one, "asm") for program in _of_assembly(one)]
+
+
+def _of_numba(kernel: Any) -> List[Program]:
+    """What Numba compiled, for each signature."""
+    if not hasattr(kernel, "inspect_asm"):
+        return []
+    found = kernel.inspect_asm()
+    texts = found.values() if isinstance(found, Mapping) else [found]
+    return [Program(_name(kernel), text) for text in map(_text, texts) if text]
+
+
+def _of_text_attribute(kernel: Any) -> List[Program]:
+    """What CuTe DSL keeps."""
+    text = _text(getattr(kernel, "__ptx__", None))
+    return [Program(_name(kernel), text)] if text else []
+
+
+def _launcher(kernel: Any) -> Optional[Tuple[Any, Any]]:
+    """The function and the grid of Triton's ``kernel[grid]``."""
+    if not inspect.isfunction(kernel) or kernel.__name__ != "<lambda>":
+        return None
+    known = inspect.getclosurevars(kernel).nonlocals
+    return (known["self"], known["grid"]) if {"self", "grid"} <= set(known) else None
+
+
+def shown_grid(grid: Any) -> Optional[str]:
+    """A grid as the command takes it; nothing where it depends on the arguments."""
+    if isinstance(grid, int):
+        return str(grid)
+    if isinstance(grid, (tuple, list)) and all(isinstance(one, int) for one in grid):
+        return ",".join(map(str, grid))
+    return None
+
+
+@contextmanager
+def files(kernel: Any) -> Iterator[Files]:
+    """The files of a kernel, as long as they are needed.
+
+    A ``str`` that has lines, or begins as PTX, is PTX; another one is a path, as every ``os.PathLike``.
+    """
+    if isinstance(kernel, bytes):
+        kernel = kernel.decode("utf-8", "replace")
+    if isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and not is_ptx(kernel)):
+        path = os.fspath(kernel)
+        if not os.path.exists(path):
+            raise Error(f"there is no file '{path}'")
+        yield Files([path])
+        return
+    grid = None
+    launcher = _launcher(kernel)
+    if launcher:
+        kernel, grid = launcher[0], shown_grid(launcher[1])
+    found = [Program("kernel", kernel)] if isinstance(kernel, str) else programs(kernel)
+    with tempfile.TemporaryDirectory(prefix="ptx-atomics-") as folder:
+        texts = []
+        for index, program in enumerate(found):
+            # The command takes LLVM IR of this name beside PTX for what it was made of.
+            own = Path(folder, str(index)) if len(found) > 1 else Path(folder)
+            own.mkdir(exist_ok=True)
+            stem = re.sub(r"[^\w.-]", "_", program.name)[:100]
+            own.joinpath(f"{stem}.ptx").write_text(program.ptx, encoding="utf-8")
+            texts.append((f"{stem}.ptx", program.ptx))
+            if program.llvm_ir:
+                own.joinpath(f"{stem}.llir").write_text(program.llvm_ir, encoding="utf-8")
+        path = folder if any(program.llvm_ir for program in found) or len(found) > 1 else os.path.join(folder, texts[0][0])
+        yield Files([path], grid, tuple(texts), folder, any(program.has_hidden for program in found))
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a text is PTX, and no path."""
+    return "\n" in text or re.match(r"\s*(//|\.version\b)", text) is not None

@@ -1,0 +1,125 @@
+"""What happens when some package compiles a kernel: it is checked once, and what is wrong is said or raised."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Set
+
+from . import _command
+from ._check import check
+from ._kernel import Program
+from ._report import Finding, FindingsError, Report
+
+MODES = ("off", "warn", "raise")
+
+
+class KernelWarning(UserWarning):
+    """A kernel is wrong, or could not be checked."""
+
+
+class Watch:
+    """Checks each program that it is shown, once."""
+
+    def __init__(self, mode: str, **options: Any) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        self.mode = mode
+        self.options = options
+        #: What learns of each report, as the plugin for pytest.
+        self.listeners: List[Callable[[Report], None]] = []
+        #: Whether the listeners say it.
+        self.is_silent = False
+        self._seen: Dict[str, Report] = {}
+        self._said: Set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, program: Program) -> Optional[Report]:
+        """Checks a program. Raises ``FindingsError`` where it is wrong and the mode is ``raise``, and nothing else."""
+        if self.mode == "off":
+            return None
+        try:
+            report = self._report(program)
+        # What goes wrong in the check is no reason to stop the user's program.
+        except Exception as error:
+            self.say_once(f"{program.name} was not checked: {error}")
+            return None
+        for listener in list(self.listeners):
+            listener(report)
+        if report.wrong or report.errors:
+            if self.mode == "raise" and report.wrong:
+                raise FindingsError(report)
+            places = [(finding.file, finding.line) for finding in report.wrong]
+            self.say_once(f"{program.name}:\n{report}", *(places[0] if places else ()))
+        return report
+
+    def say_once(self, text: str, file: Optional[str] = None, line: Optional[int] = None) -> None:
+        """Warns, once for each text, at a place of the kernel's source."""
+        with self._lock:
+            if self.is_silent or text in self._said:
+                return
+            self._said.add(text)
+        warnings.warn_explicit(text, KernelWarning, file or "<ptx-atomics>", line or 1)
+
+    def _report(self, program: Program) -> Report:
+        key = self._key(program)
+        report = self._seen.get(key) or _stored(key)
+        if report is None:
+            # With the IR beside it, its order is checked, too.
+            stages = {"ptx": program.ptx, **({"llir": program.llvm_ir} if program.llvm_ir else {})}
+            report = check(_Stages(program.name, stages), **self.options)
+            _store(key, report)
+        self._seen[key] = report
+        return report
+
+    def _key(self, program: Program) -> str:
+        of = [_version(), json.dumps(self.options, sort_keys=True, default=str), program.ptx, program.llvm_ir or ""]
+        return hashlib.sha256("\0".join(of).encode()).hexdigest()
+
+
+class _Stages(Dict[str, str]):
+    """The stages of a kernel, with its name."""
+
+    def __init__(self, name: str, stages: Dict[str, str]) -> None:
+        super().__init__(stages)
+        self.name = name
+
+
+def _version() -> str:
+    """What tells one command from another one."""
+    found = os.stat(_command.path())
+    return f"{_command.path()} {found.st_size} {found.st_mtime_ns}"
+
+
+def folder() -> Path:
+    """Where reports are kept: ``PTX_ATOMICS_CACHE``, or ``ptx-atomics`` in the user's cache."""
+    named = os.environ.get("PTX_ATOMICS_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(named) if named else Path(home, "ptx-atomics", "python")
+
+
+def _stored(key: str) -> Optional[Report]:
+    try:
+        known = json.loads(folder().joinpath(f"{key}.json").read_text(encoding="utf-8"))
+        findings = tuple(Finding(**{**one, "notes": tuple(one["notes"])}) for one in known["findings"])
+        return Report(findings, (), tuple(known["errors"]), known["texts"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _store(key: str, report: Report) -> None:
+    """Keeps a report. Where that cannot be done, the kernel is checked again next time."""
+    text = json.dumps({**report.to_dict(), "texts": report.texts if report.findings else {}})
+    path = folder().joinpath(f"{key}.json")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Another process may do the same.
+        own = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        own.write_text(text, encoding="utf-8")
+        os.replace(own, path)
+    except OSError:
+        pass

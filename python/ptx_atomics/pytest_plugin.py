@@ -1,0 +1,99 @@
+"""A plugin for pytest: every kernel that a test compiles is checked, and kernels run on the CPU.
+
+``pytest --ptx-atomics=error`` fails a test that compiles a wrong kernel, ``--ptx-atomics=warn`` says it. The fixture ``ptx_run``
+runs a kernel and compares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Generator, List, Mapping, Optional, Union
+
+import pytest
+
+if TYPE_CHECKING:
+    from ._report import Report
+    from ._run import Run
+    from ._watch import Watch
+
+_CHOICES = ("off", "warn", "error")
+_watch: "Optional[Watch]" = None
+
+
+def pytest_addoption(parser: Any) -> None:
+    group = parser.getgroup("ptx-atomics")
+    text = "check each GPU kernel that a test compiles: off, warn, or error, which fails the test [default: off]"
+    group.addoption("--ptx-atomics", choices=_CHOICES, default=None, help=text)
+    parser.addini("ptx_atomics", text, default="off")
+
+
+def _mode(config: Any) -> str:
+    mode = config.getoption("--ptx-atomics") or config.getini("ptx_atomics")
+    if mode not in _CHOICES:
+        raise pytest.UsageError(f"ptx_atomics is one of {', '.join(_CHOICES)}, not {mode!r}")
+    return str(mode)
+
+
+def pytest_configure(config: Any) -> None:
+    if _mode(config) != "off":
+        from . import _hooks
+
+        _hooks.when_imported(_start)
+
+
+def _start(install: "Callable[..., Watch]") -> None:
+    global _watch
+    _watch = install("warn")
+    # A test says it, and not the place of a hook.
+    _watch.is_silent = True
+    _watch.listeners.append(_reports.append)
+
+
+_reports: "List[Report]" = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: Any) -> Generator[None, Any, Any]:
+    del _reports[:]
+    result = yield
+    mode = _mode(item.config)
+    if mode == "off":
+        return result
+    wrong = [report for report in _reports if report.wrong]
+    for report in wrong:
+        if mode == "warn":
+            item.warn(pytest.PytestWarning(f"a kernel is wrong:\n{report}"))
+    if wrong and mode == "error":
+        text = "\n\n".join(dict.fromkeys(map(str, wrong)))
+        pytest.fail(f"a kernel that this test compiles is wrong:\n\n{text}", pytrace=False)
+    return result
+
+
+@pytest.fixture
+def ptx_run() -> "Callable[..., Run]":
+    """Runs a kernel on the CPU as ``ptx_atomics.run``, and fails the test where it has a race.
+
+    ``expected`` has the arrays that are to be there afterwards, by the position or the name of the argument; ``rtol`` and ``atol``
+    are as of ``numpy.testing.assert_allclose``.
+    """
+
+    def of(
+        kernel: Any,
+        *arguments: Any,
+        expected: "Optional[Mapping[Union[int, str], Any]]" = None,
+        rtol: float = 1e-5,
+        atol: float = 1e-6,
+        **options: Any,
+    ) -> "Run":
+        from . import run
+
+        done = run(kernel, *arguments, **options)
+        if not done.ok:
+            pytest.fail(str(done), pytrace=False)
+        for key, array in (expected or {}).items():
+            import numpy as np
+
+            name = f"arg{key}" if isinstance(key, int) else key
+            np.testing.assert_allclose(done.outputs[name], array, rtol=rtol, atol=atol, err_msg=f"argument {key}")
+        return done
+
+    return of

@@ -1,0 +1,69 @@
+"""Warp: each module is checked when it is compiled.
+
+    import ptx_atomics.warp
+    ptx_atomics.warp.install(block=256)
+
+A module that becomes machine code is compiled to PTX, too, once: what Warp keeps in its cache is not compiled again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+from ._kernel import Program
+from ._watch import KernelWarning, Watch
+
+_watch: Optional[Watch] = None
+_before: Optional[Callable[..., Any]] = None
+
+__all__ = ["KernelWarning", "install", "uninstall"]
+
+
+def install(mode: str = "warn", **options: Any) -> Watch:
+    """Checks each module that Warp compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``."""
+    global _watch, _before
+    build = _build()
+    uninstall()
+    _watch, _before = Watch(mode, **options), build.build_cuda
+    build.build_cuda = _build_cuda
+    return _watch
+
+
+def uninstall() -> None:
+    """Ends what :func:`install` began."""
+    global _watch, _before
+    if _watch is None:
+        return
+    _build().build_cuda = _before
+    _watch = _before = None
+
+
+def _build() -> Any:
+    """The module of Warp that calls the compiler."""
+    import warp._src.build as build
+
+    return build
+
+
+def _build_cuda(cu_path: Any, arch: Any, output_path: Any, *others: Any, **options: Any) -> Any:
+    assert _before is not None
+    made = _before(cu_path, arch, output_path, *others, **options)
+    if _watch is None or _watch.mode == "off":
+        return made
+    name = Path(os.fspath(cu_path)).stem
+    try:
+        if os.fspath(output_path).endswith(".ptx"):
+            ptx = Path(output_path).read_text(encoding="utf-8", errors="replace")
+        else:
+            with tempfile.TemporaryDirectory(prefix="ptx-atomics-") as folder:
+                path = os.path.join(folder, name + ".ptx")
+                _before(cu_path, arch, path, *others, **options)
+                ptx = Path(path).read_text(encoding="utf-8", errors="replace")
+    except Exception as error:
+        _watch.say_once(f"{name} was not checked: {error}")
+        return made
+    _watch(Program(name, ptx))
+    return made

@@ -1,0 +1,126 @@
+"""Packages that compile kernels without a GPU: each is watched, and what it compiled is understood. Skipped where it is not installed."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptx_atomics
+
+#: A shared array that is read reversed, with a barrier where one is wanted.
+KERNELS = '''
+def reverse(out, x):
+    i = cuda.threadIdx.x
+    words = cuda.shared.array(64, numba.uint32)
+    words[i] = x[i]
+    {barrier}
+    out[cuda.blockIdx.x * 64 + i] = words[63 - i]
+'''
+
+
+def kernel_of_numba(barrier: bool) -> Any:
+    numba = pytest.importorskip("numba")
+    cuda = pytest.importorskip("numba.cuda")
+    scope = {"cuda": cuda, "numba": numba}
+    exec(KERNELS.format(barrier="cuda.syncthreads()" if barrier else "pass"), scope)
+    try:
+        signature = (numba.uint32[::1], numba.uint32[::1])
+        return cuda.compile_ptx(scope["reverse"], signature, cc=(9, 0))[0]
+    except Exception as error:
+        pytest.skip(f"Numba cannot compile here: {error}")
+
+
+def test_numba() -> None:
+    assert "bar.sync" in str(ptx_atomics.check(kernel_of_numba(False), block=64))
+    assert ptx_atomics.check(kernel_of_numba(True), block=64).ok
+    assert ptx_atomics.races(kernel_of_numba(True), block=64).kernels[0].verdict in ("free", "open")
+
+
+def test_numba_is_watched() -> None:
+    ptx = kernel_of_numba(False)
+    import ptx_atomics.numba as watched
+
+    class Library:
+        """A kernel's code without a GPU for which machine code would be made."""
+
+        name = "reverse"
+        get_asm_str = lambda self, cc=None: ptx
+        get_cubin = lambda self, cc=None: b"machine code"
+
+    watched._library = lambda: Library
+    watched.install("raise", block=64)
+    try:
+        with pytest.raises(ptx_atomics.FindingsError):
+            Library().get_cubin((9, 0))
+    finally:
+        watched.uninstall()
+    assert Library().get_cubin() == b"machine code"
+    from numba.cuda.codegen import CUDACodeLibrary
+
+    assert {"get_asm_str", "get_lto_ptx", "get_cubin"} <= set(dir(CUDACodeLibrary))
+
+
+WARP = """
+    import sys
+    import warnings
+    import warp as wp
+    import ptx_atomics.warp
+
+    wp.config.quiet = True
+    ptx_atomics.warp.install(block=64)
+
+    @wp.kernel
+    def add(x: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)):
+        i = wp.tid()
+        {}
+
+    wp.compile_aot_module(add.module, module_dir=sys.argv[1], arch=90, use_ptx={})
+"""
+
+
+@pytest.mark.parametrize("use_ptx", [True, False])
+def test_warp(tmp_path: Path, use_ptx: bool) -> None:
+    pytest.importorskip("warp")
+    for body, is_wrong in [("out[i % 4] = out[i % 4] + x[i]", True), ("wp.atomic_add(out, i % 4, x[i])", False)]:
+        script = tmp_path / "kernel.py"
+        script.write_text(textwrap.dedent(WARP).format(body, use_ptx))
+        folder = tmp_path / str(is_wrong)
+        folder.mkdir()
+        done = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert ("have no order" in done.stderr) == is_wrong, done.stderr
+
+
+CUTE = """
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_fake_compact_tensor
+    import ptx_atomics
+
+    @cute.kernel
+    def kernel(x: cute.Tensor):
+        thread, _, _ = cute.arch.thread_idx()
+        x[{}] = thread
+
+    @cute.jit
+    def launch(x: cute.Tensor):
+        kernel(x).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    compiled = cute.compile(launch, make_fake_compact_tensor(cutlass.Int32, (64,)))
+    print(ptx_atomics.races(compiled, block=64, grid=1).kernels[0].verdict)
+"""
+
+
+@pytest.mark.parametrize("index, verdict", [("0", "race"), ("thread", "free")])
+def test_cute(tmp_path: Path, index: str, verdict: str) -> None:
+    pytest.importorskip("cutlass.cute")
+    script = tmp_path / "kernel.py"
+    script.write_text(textwrap.dedent(CUTE).format(index))
+    variables = {"CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP_PTX": "1", "CUTE_DSL_DUMP_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env={**os.environ, **variables})
+    assert done.stdout.split()[-1:] == [verdict], done.stdout + done.stderr

@@ -1,0 +1,87 @@
+//! The package for Python, by tests of its own: python/tests. As it stands here with the command under test, and with --all as a wheel
+//! in an environment of its own, which has no Rust, with and without Triton.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use libtest_mimic::{Arguments, Failed};
+use testing::{binary, left_to_all, root, success, trial};
+
+/// What scripts/install puts there: pytest, NumPy and mypy.
+const TOOLS: &str = ".tools/python";
+
+fn main() {
+    let tools = root().join(TOOLS);
+    let missing = (!tools.join("done").exists()).then_some("pytest");
+    let trials = vec![
+        trial("tests of the package".into(), missing, tests),
+        trial("types of the package".into(), missing, types),
+        trial("examples of the book".into(), missing, book),
+        left_to_all(trial("the wheel, in an environment of its own".into(), missing, wheel)),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Python with these folders in its path, and nothing of the user's.
+fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
+    let mut python = Command::new(program);
+    python.env("PYTHONPATH", std::env::join_paths(folders)?).env("PYTHONDONTWRITEBYTECODE", "1");
+    python.env("PTX_ATOMICS_COMMAND", binary()).env_remove("PTX_ATOMICS").env_remove("PTX_ATOMICS_HELPER");
+    python.current_dir(root().join("python"));
+    Ok(python)
+}
+
+/// The package as it stands here.
+fn here() -> Result<Command, Failed> {
+    python(Path::new("python3"), &[root().join("python"), root().join(TOOLS)])
+}
+
+/// Runs the tests of the package.
+fn pytest(python: &mut Command) -> Result<(), Failed> {
+    python.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+    said(python).map(|said| println!("{}", said.lines().last().unwrap_or_default()))
+}
+
+/// What a command says where it succeeds, and else as an error.
+fn said(command: &mut Command) -> Result<String, Failed> {
+    let Output { status, stdout, stderr } = command.output()?;
+    let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+    if status.success() { Ok(said) } else { Err(format!("{command:?}: {status}\n{said}").into()) }
+}
+
+fn tests() -> Result<(), Failed> {
+    // What is not installed says nothing to pytest of its plugins.
+    pytest(here()?.env("PYTEST_PLUGINS", "ptx_atomics.pytest_plugin"))
+}
+
+fn types() -> Result<(), Failed> {
+    let cache = tempfile::tempdir()?;
+    let arguments = ["-m", "mypy", "--config-file", "pyproject.toml", "ptx_atomics", "tests/typed.py", "--cache-dir"];
+    said(here()?.args(arguments).arg(cache.path())).map(drop)
+}
+
+/// Each block of Python in docs/python.md that says nothing else runs.
+fn book() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    said(here()?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
+}
+
+/// The wheel as scripts/package makes it, and its tests with what is installed alone.
+fn wheel() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let made = success(Command::new(root().join("scripts/wheel")).arg(folder.path()))?;
+    let wheel = made.lines().last().ok_or("no wheel")?.to_owned();
+    let environment = folder.path().join("environment");
+    said(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    let own = environment.join("bin/python");
+    said(Command::new(&own).args(["-m", "pip", "install", "-q", "--no-deps", &wheel]))?;
+    let bin = environment.join("bin");
+    let mut tests = python(&own, &[root().join(TOOLS)])?;
+    // Where there is no Rust, and no source of the package.
+    tests.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env_remove("PTX_ATOMICS_COMMAND");
+    let copy = folder.path().join("tests");
+    said(Command::new("cp").arg("-r").arg(root().join("python/tests")).arg(&copy))?;
+    pytest(tests.arg(&copy).current_dir(folder.path()))
+}
