@@ -31,6 +31,7 @@ fn main() {
         Trial::test("every rule has its kernels", no_other_rule),
         Trial::test("JSON", json),
         Trial::test("SARIF", sarif),
+        Trial::test("the file of a line", file_of_the_line),
         Trial::test("a copy at the end of its kernel", end_of_kernel),
         Trial::test("profiles", profiles),
         Trial::test("several files, and standard input", several),
@@ -133,7 +134,7 @@ fn json() -> Result<(), Failed> {
     let found: Vec<Value> = serde_json::from_str(&stdout)?;
     let [finding] = &found[..] else { panic!("{stdout}") };
     let expected = serde_json::json!({
-        "file": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "check": "async", "rule": "R7", "operation": null, "notes": [], "unknown": null, "option": null, "verdict": "error", "profile": "default",
+        "file": path("R7"), "program": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "check": "async", "rule": "R7", "operation": null, "notes": [], "unknown": null, "option": null, "verdict": "error", "profile": "default",
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
         "first": 20, "help": "insert cp.async.wait_all in front of line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
@@ -153,6 +154,29 @@ fn json() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The file that JSON names is the one that its line is of: the source, if it is there.
+fn file_of_the_line() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (source, ptx) = (folder.path().join("k.cu"), folder.path().join("k.ptx"));
+    fs::write(&source, "copy\nread\n")?;
+    let kernel = format!(
+        "{HEAD}.visible .entry k(.param .u64 p) .reqntid 32 {{\n.reg .b64 %p; .reg .b32 %v; .shared .align 16 .b8 tile[16];\n\
+         ld.param.u64 %p, [p];\n.loc 1 1 1\ncp.async.ca.shared.global [tile], [%p], 4;\n.loc 1 2 1\nld.shared.b32 %v, [tile];\nret;\n}}\n\
+         .file 1 \"{}\"\n",
+        source.display()
+    );
+    fs::write(&ptx, kernel)?;
+    let given = ptx.display().to_string();
+    let Done { stdout, .. } = check(&[&given, "--format", "json"], "")?;
+    let found: Value = serde_json::from_str(&stdout)?;
+    let of = |key: &str| found[0][key].clone();
+    assert_eq!(
+        serde_json::json!([of("file"), of("line"), of("program")]),
+        serde_json::json!([source.display().to_string(), 2, given])
+    );
+    Ok(())
+}
+
 /// A copy that reads shared memory still when its kernel ends: a warning in each format, and the place of what is missing.
 fn end_of_kernel() -> Result<(), Failed> {
     let kernel = |behind: &str| {
@@ -163,7 +187,7 @@ fn end_of_kernel() -> Result<(), Failed> {
     };
     let found = findings(&kernel(""), &[])?;
     let expected = serde_json::json!([{
-        "file": "<stdin>", "kernel": "k", "name": "k", "line": 7, "check": "async", "rule": "R7", "operation": null, "notes": [], "unknown": null, "option": null, "verdict": "warning", "profile": "default",
+        "file": "<stdin>", "program": "<stdin>", "kernel": "k", "name": "k", "line": 7, "check": "async", "rule": "R7", "operation": null, "notes": [], "unknown": null, "option": null, "verdict": "warning", "profile": "default",
         "execution": {
             "command": "ptx-atomics run - --kernel k --seed 0 --like-check --grid 1 --block 32 --arg 'out:u32[]=small'",
             "kind": "unfinished", "seed": 0, "message": "the CTA ends while the operation may still read its shared memory",

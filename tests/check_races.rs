@@ -77,6 +77,7 @@ fn by_json() -> Result<(), Failed> {
     let message = "barrier 0 is for all 64 threads of the CTA, and 57 ended without it";
     let command = "ptx-atomics run tests/races/divergent.ptx --kernel seven --seed 0 --grid 1 --block 64 --arg 'out=0' --arg 'n=0'";
     let site = json!({ "line": 13, "source": null, "instruction": "bar.sync", "thread": [0, 0, 0], "cta": [0, 0, 0] });
+    let place = json!({ "file": "tests/races/divergent.ptx", "line": 13, "column": 0 });
     let expected = json!([{
         "file": "tests/races/divergent.ptx",
         "kernel": "seven",
@@ -85,6 +86,7 @@ fn by_json() -> Result<(), Failed> {
         "findings": [{
             "class": "divergent",
             "lines": [13, 13],
+            "places": [place, place],
             "message": message,
             "help": "all threads of the CTA at the barrier, or the number of threads as its second operand",
             "execution": { "command": command, "seed": 0, "first": null, "second": site },

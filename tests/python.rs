@@ -11,12 +11,16 @@ use testing::{binary, left_to_all, root, success, trial};
 
 /// What scripts/install puts there: pytest, NumPy and mypy.
 const TOOLS: &str = ".tools/python";
+/// What scripts/triton fetches, and scripts/install for `scripts/test --all`.
+const WATCHED: [&str; 2] = [".tools/triton", ".tools/warp"];
 
 fn main() {
     let tools = root().join(TOOLS);
     let missing = (!tools.join("done").exists()).then_some("pytest");
+    let watched = WATCHED.iter().all(|folder| !root().join(folder).exists()).then_some("Triton");
     let trials = vec![
         trial("tests of the package".into(), missing, tests),
+        trial("kernels of Triton and Warp".into(), missing.or(watched), kernels),
         trial("types of the package".into(), missing, types),
         trial("examples of the book".into(), missing, book),
         left_to_all(trial("the wheel, in an environment of its own".into(), missing, wheel)),
@@ -33,14 +37,19 @@ fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
     Ok(python)
 }
 
-/// The package as it stands here.
-fn here() -> Result<Command, Failed> {
-    python(Path::new("python3"), &[root().join("python"), root().join(TOOLS)])
+/// The package as it stands here, with packages of these folders of .tools.
+fn here(folders: &[&str]) -> Result<Command, Failed> {
+    let folders = folders.iter().map(|folder| root().join(folder));
+    let mut python =
+        python(Path::new("python3"), &[root().join("python")].into_iter().chain(folders).collect::<Vec<_>>())?;
+    // What is not installed says nothing to pytest of its plugins.
+    python.env("PYTEST_PLUGINS", "ptx_atomics.pytest_plugin");
+    Ok(python)
 }
 
 /// Runs the tests of the package.
-fn pytest(python: &mut Command) -> Result<(), Failed> {
-    python.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+fn pytest(python: &mut Command, paths: &[&str]) -> Result<(), Failed> {
+    python.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).args(paths);
     said(python).map(|said| println!("{}", said.lines().last().unwrap_or_default()))
 }
 
@@ -52,20 +61,30 @@ fn said(command: &mut Command) -> Result<String, Failed> {
 }
 
 fn tests() -> Result<(), Failed> {
-    // What is not installed says nothing to pytest of its plugins.
-    pytest(here()?.env("PYTEST_PLUGINS", "ptx_atomics.pytest_plugin"))
+    pytest(&mut here(&[TOOLS])?, &[])
 }
 
 fn types() -> Result<(), Failed> {
     let cache = tempfile::tempdir()?;
     let arguments = ["-m", "mypy", "--config-file", "pyproject.toml", "ptx_atomics", "tests/typed.py", "--cache-dir"];
-    said(here()?.args(arguments).arg(cache.path())).map(drop)
+    said(here(&[TOOLS])?.args(arguments).arg(cache.path())).map(drop)
 }
 
-/// Each block of Python in docs/python.md that says nothing else runs.
+/// The examples of docs/python.md: python/tests/book.py says which of its blocks run.
 fn book() -> Result<(), Failed> {
+    examples(&[TOOLS])
+}
+
+/// What needs Triton or Warp.
+fn kernels() -> Result<(), Failed> {
+    let folders = [&WATCHED[..], &[TOOLS]].concat();
+    pytest(&mut here(&folders)?, &["tests/test_triton.py", "tests/test_gluon.py", "tests/test_packages.py"])?;
+    examples(&folders)
+}
+
+fn examples(folders: &[&str]) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    said(here()?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
+    said(here(folders)?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
 }
 
 /// The wheel as scripts/package makes it, and its tests with what is installed alone.
@@ -83,5 +102,5 @@ fn wheel() -> Result<(), Failed> {
     tests.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env_remove("PTX_ATOMICS_COMMAND");
     let copy = folder.path().join("tests");
     said(Command::new("cp").arg("-r").arg(root().join("python/tests")).arg(&copy))?;
-    pytest(tests.arg(&copy).current_dir(folder.path()))
+    pytest(tests.current_dir(folder.path()), &["tests"])
 }

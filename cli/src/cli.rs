@@ -255,8 +255,8 @@ pub struct KernelArgs {
     #[arg(long, requires = "kernels")]
     pub strict: bool,
     /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look. With --races, how long a kernel may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "kernels")]
-    pub time_limit: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, requires = "kernels")]
+    pub time_limit: Duration,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub grid: Option<Dim3>,

@@ -54,6 +54,11 @@ class Finding:
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
+    def name(self) -> str:
+        """The kernel as its source calls it, where that is known."""
+        return str(self.raw.get("name") or self.kernel)
+
+    @property
     def is_wrong(self) -> bool:
         """Whether the kernel is wrong by it."""
         return self.verdict in WRONG
@@ -177,7 +182,7 @@ class Report:
     def _text(self, finding: Finding) -> str:
         head = f"{finding.verdict}: {finding.message}"
         place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
-        lines = [head, f"  --> {place}, in {finding.kernel}"]
+        lines = [head, f"  --> {place}, in {finding.name}"]
         source = self._line(finding)
         if source is not None:
             lines += ["   |", f"   | {source.strip()}", "   |"]
@@ -275,11 +280,14 @@ def of_check(found: Sequence[Dict[str, Any]]) -> Tuple[Finding, ...]:
 
 def of_races(kernels: Sequence[Dict[str, Any]]) -> Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]:
     """The findings and the verdicts of ``check --races --format json``."""
+    def place(kernel: Dict[str, Any], one: Dict[str, Any]) -> Dict[str, Any]:
+        return one["places"][-1] or {"file": kernel["file"], "line": one["lines"][-1]}
+
     findings = tuple(
         Finding(
-            file=kernel["file"],
+            file=place(kernel, one)["file"],
             kernel=kernel["kernel"],
-            line=one["lines"][-1],
+            line=place(kernel, one)["line"],
             check="races",
             verdict=one["class"],
             message=one["message"],

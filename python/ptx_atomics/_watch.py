@@ -13,9 +13,11 @@ from typing import Any, Callable, Dict, List, Optional, Set
 from . import _command
 from ._check import check
 from ._kernel import Program
-from ._report import Finding, FindingsError, Report
+from ._report import POSSIBLE, Finding, FindingsError, Report
 
 MODES = ("off", "warn", "raise")
+#: How long an execution is looked for in a kernel of which nothing is proposed, in seconds: users wait for it.
+QUICK = 0.2
 
 
 class KernelWarning(UserWarning):
@@ -71,7 +73,11 @@ class Watch:
         if report is None:
             # With the IR beside it, its order is checked, too.
             stages = {"ptx": program.ptx, **({"llir": program.llvm_ir} if program.llvm_ir else {})}
-            report = check(_Stages(program.name, stages), **self.options)
+            kernel = _Stages(program.name, stages)
+            report = check(kernel, **{"time_limit": QUICK, **self.options})
+            if any(finding.verdict in POSSIBLE for finding in report.findings) and "time_limit" not in self.options:
+                # It takes an execution to say more.
+                report = check(kernel, **self.options)
             _store(key, report)
         self._seen[key] = report
         return report

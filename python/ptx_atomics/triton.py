@@ -100,9 +100,10 @@ def compile(
 
 def _source_of(function: Any) -> Any:
     """What Triton makes of a function before it compiles it: Gluon has another one."""
-    own = getattr(function, "ASTSource", None)
-    if own is not None:
-        return own
+    if getattr(function, "is_gluon", lambda: False)():
+        from triton.experimental.gluon._runtime import GluonASTSource
+
+        return GluonASTSource
     from triton.compiler import ASTSource
 
     return ASTSource

@@ -10,7 +10,10 @@ use crate::{edit::Edit, format, run::JsonSite};
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Found<'a> {
+    /// The file that `line` is of: the source, where the PTX says its lines and it is there.
     file: &'a str,
+    /// The file that was given, or the part of it: that of `edits`.
+    program: &'a str,
     kernel: &'a str,
     /// The kernel as its source calls it.
     name: String,
@@ -67,9 +70,11 @@ pub fn array(findings: &[Placed], profile: &str) -> String {
 }
 
 fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
-    let first = placed.first.as_ref().filter(|first| first.file == placed.file);
+    let file = placed.place.as_ref().map_or(&placed.file, |place| &place.file);
+    let first = placed.first.as_ref().filter(|first| first.file == *file);
     Found {
-        file: &placed.file,
+        file,
+        program: &placed.program,
         kernel: &placed.kernel,
         name: shown(&placed.kernel),
         line: placed.place.as_ref().map(|place| place.line),

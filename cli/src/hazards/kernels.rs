@@ -1,9 +1,6 @@
 //! What is checked: PTX, or what becomes PTX.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
@@ -213,7 +210,7 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
 fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = ptx_hazards::is_asynchronous(kernel) || report.findings.iter().any(is_open);
-    let all = Duration::from_secs(args.time_limit).min(args.until.left());
+    let all = args.time_limit.min(args.until.left());
     if all.is_zero() || !is_run {
         return None;
     }

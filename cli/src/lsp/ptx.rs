@@ -44,7 +44,7 @@ fn arguments(document: &Document, how: &How) -> CheckArgs {
         unreachable!("`check` is the command that was parsed")
     };
     args.readings = how.readings.clone();
-    args.kernels.time_limit = how.time.map_or(0, |time| time.as_secs());
+    args.kernels.time_limit = how.time.unwrap_or_default();
     args.kernels.until = how.time.map(|time| document.until(time)).unwrap_or_default();
     args
 }

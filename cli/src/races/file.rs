@@ -1,9 +1,6 @@
 //! What is known of the kernels of a file.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use ptx_atomics::{
     memory_model::kernel::shown,
@@ -85,7 +82,7 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
 
 fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
     let kernels = &args.kernels;
-    let limit = Duration::from_secs(kernels.time_limit).min(kernels.until.left());
+    let limit = kernels.time_limit.min(kernels.until.left());
     let options = Options { block: kernels.block, grid: kernels.grid, may_alias: kernels.may_alias, limit };
     let wanted = |name: &str| match &kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),

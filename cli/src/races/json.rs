@@ -1,5 +1,6 @@
 //! Verdicts as one JSON array, with an object for each kernel.
 
+use ptx_atomics::pass::Location;
 use serde::Serialize;
 
 use super::{
@@ -28,11 +29,22 @@ struct Finding<'a> {
     class: String,
     /// Lines of PTX, from 1: of two accesses the lower one first, the same twice if it is one.
     lines: [u32; 2],
+    /// The same in the source, where the PTX says its lines, and else in the PTX.
+    places: [Option<Place>; 2],
     message: &'a str,
     /// What would order the accesses; nothing if that is not known.
     help: Option<String>,
     /// The execution that shows it; nothing if none does.
     execution: Option<Execution<'a>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Place {
+    file: String,
+    /// From 1; of the column, 0 is all of the line.
+    line: u32,
+    column: u32,
 }
 
 #[derive(Serialize)]
@@ -54,6 +66,7 @@ pub fn array(args: &CheckArgs, files: &[File]) -> String {
         let findings = report.findings.iter().map(|own| Finding {
             class: own.class.to_string(),
             lines: own.lines,
+            places: own.lines.map(|line| placed::at(file, line).map(place)),
             message: &own.message,
             help: placed::help(file, own),
             execution: own.witness.as_ref().zip(finding(file, own)).map(|(witness, command)| Execution {
@@ -72,4 +85,8 @@ pub fn array(args: &CheckArgs, files: &[File]) -> String {
         });
     }
     format::json(&kernels)
+}
+
+fn place(Location { file, line, column }: Location) -> Place {
+    Place { file, line, column }
 }

@@ -125,7 +125,7 @@ fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
 }
 
 /// The place of a line of PTX.
-fn at(file: &File, line: u32) -> Option<Location> {
+pub fn at(file: &File, line: u32) -> Option<Location> {
     let of_source =
         |SourceLine { file, line, column }: &SourceLine| Location { file: file.clone(), line: *line, column: *column };
     let source = own(file.places.around(line)).filter(|source| source.line > 0 && Path::new(&source.file).is_file());
