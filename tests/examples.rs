@@ -33,6 +33,7 @@ fn main() {
     });
     let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
     let cargo = testing::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
+    let cargo = testing::left_to_all(cargo);
     libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo, none_left]).collect()).exit();
 }
 
