@@ -1,6 +1,7 @@
 """Packages that compile kernels without a GPU: each is watched, and what it compiled is understood. Skipped where it is not installed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -124,3 +125,46 @@ def test_cute(tmp_path: Path, index: str, verdict: str) -> None:
     variables = {"CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP_PTX": "1", "CUTE_DSL_DUMP_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env={**os.environ, **variables})
     assert done.stdout.split()[-1:] == [verdict], done.stdout + done.stderr
+
+
+TILELANG = """
+    import sys
+    import warnings
+    import tilelang
+    import tilelang.language as T
+    import ptx_atomics
+    import ptx_atomics.tilelang
+
+    ptx_atomics.tilelang.install(sys.argv[1])
+
+    @T.prim_func
+    def reverse(x: T.Tensor((1024,), "float32"), out: T.Tensor((1024,), "float32")):
+        with T.Kernel(8, threads=128) as block:
+            words = T.alloc_shared((128,), "float32")
+            i = T.get_thread_binding()
+            words[i] = x[block * 128 + i]
+            {}
+            out[block * 128 + i] = words[127 - i]
+
+    # TileLang puts barriers in itself.
+    options = {{"tl.disable_thread_storage_sync": True}}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ptx_atomics.tilelang.KernelWarning)
+        try:
+            tilelang.compile(reverse, target={{"kind": "cuda", "arch": "sm_90"}}, pass_configs=options)
+        except RuntimeError as error:
+            print("raised" if "have no order" in str(error) else error)
+    print(sum("have no order" in str(one.message) for one in said))
+"""
+
+
+@pytest.mark.parametrize("mode, body, said", [("warn", "T.sync_threads()", ["0"]), ("warn", "pass", ["1"]), ("raise", "pass", ["raised", "0"])])
+def test_tilelang(tmp_path: Path, mode: str, body: str, said: "list[str]") -> None:
+    pytest.importorskip("tilelang")
+    if shutil.which("nvcc") is None and "CUDA_HOME" not in os.environ:
+        pytest.skip("TileLang compiles by nvcc, which is not here")
+    program = tmp_path / "reverse.py"
+    program.write_text(textwrap.dedent(TILELANG).format(body))
+    env = {**os.environ, "TILELANG_CACHE_DIR": str(tmp_path / "tilelang"), "PTX_ATOMICS_CACHE": str(tmp_path / "reports")}
+    done = subprocess.run([sys.executable, str(program), mode], env=env, capture_output=True, text=True)
+    assert done.stdout.split()[-len(said) :] == said, done.stdout + done.stderr
