@@ -20,6 +20,7 @@ fn main() {
         }),
         Trial::test("what is open is an error if it is to be", || status("open", &["--strict"], 1)),
         Trial::test("JSON", by_json),
+        Trial::test("stores of the same value are a warning beside other checks", same_value),
         Trial::test("executions repeat", repeats),
         Trial::test("SARIF", sarif),
         Trial::test("JUnit", junit),
@@ -51,6 +52,26 @@ fn done(mut command: Command, stdin: &str) -> Result<(i32, String, String), Fail
 
 fn path(name: &str) -> String {
     format!("tests/races/{name}.ptx")
+}
+
+fn same_value() -> Result<(), Failed> {
+    let kernel = |stored: &str| {
+        format!(
+            ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() .reqntid 64 {{\n.reg .b32 %r; .shared .b32 x;\n\
+             mov.u32 %r, %tid.x;\nst.shared.b32 [x], {stored};\nret;\n}}\n"
+        )
+    };
+    for (stored, flag, expected, said) in [
+        ("1", "--error-limit=1", 0, "warning: two writes of the same value"),
+        ("1", "--races", 1, "error: two writes of the same value"),
+        ("%r", "--error-limit=1", 1, "error: a write and a write"),
+    ] {
+        let mut command = ptx_atomics();
+        command.args(["check", "-", flag]);
+        let (status, _, stderr) = done(command, &kernel(stored))?;
+        assert_eq!((status, stderr.contains(said)), (expected, true), "{stored} {flag}: {stderr}");
+    }
+    Ok(())
 }
 
 fn verdict(name: &str, expected: i32) -> Result<(), Failed> {

@@ -29,9 +29,15 @@ pub fn all(args: &CheckArgs, file: &File) -> Vec<Placed> {
     file.reports.iter().flat_map(of).collect()
 }
 
-/// What executions show.
+/// What executions show. Stores of the same value are a warning, as for `run`: compilers make them of values that several threads have.
 pub fn shown(args: &CheckArgs, file: &File) -> Vec<Placed> {
-    all(args, file).into_iter().filter(|placed| placed.repeat.is_some()).collect()
+    let one = |report: &Report, finding: &Finding| {
+        let own = placed(args, file, report, finding);
+        let level = if finding.class == Class::SameValue { Level::Warning } else { own.level };
+        own.repeat.is_some().then_some(Placed { level, ..own })
+    };
+    let of = |report: &Report| report.findings.iter().filter_map(|finding| one(report, finding)).collect::<Vec<_>>();
+    file.reports.iter().flat_map(of).collect()
 }
 
 fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> Placed {
