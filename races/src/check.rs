@@ -7,6 +7,7 @@ use ptx_isa::{
     Function, Module,
     flat::{self, Flat, Library},
 };
+use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
 
 use crate::{
@@ -179,7 +180,12 @@ fn mend(
 /// What a proof leaves open.
 fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
+    let mut known = FxHashSet::default();
     for unproved in &proof.unproved {
+        let lines = lines(flat, unproved.steps);
+        if !known.insert(lines) {
+            continue;
+        }
         let who = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
         let what = match (unproved.same_value, unproved.too_hard) {
             (true, _) => "may write the same value to the same place without an order",
@@ -187,16 +193,7 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
             _ => "may access the same place without an order",
         };
         let message = format!("{who} {what}");
-        let finding = Finding {
-            class: Class::NotProved,
-            lines: lines(flat, unproved.steps),
-            message,
-            witness: None,
-            remedy: None,
-        };
-        if !all.iter().any(|known| known.lines == finding.lines) {
-            all.push(finding);
-        }
+        all.push(Finding { class: Class::NotProved, lines, message, witness: None, remedy: None });
     }
     let barrier = "not all threads of the CTA may come to this barrier together";
     all.extend(proof.divergent.iter().map(|line| (Class::NotProved, *line, barrier.to_owned())).map(single));

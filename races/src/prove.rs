@@ -190,6 +190,8 @@ struct Prover<'p> {
     level: Level<'p>,
     /// For each barrier of a CTA, the steps by which it has come to one of the grid there; of others, that it has not.
     adds: BTreeMap<usize, Option<BTreeSet<usize>>>,
+    /// The pairs of steps that are not proved, and whether their threads are of different CTAs.
+    unproved: FxHashSet<([usize; 2], bool)>,
     proof: Proof,
 }
 
@@ -249,6 +251,7 @@ impl<'p> Prover<'p> {
             means,
             level,
             adds: BTreeMap::new(),
+            unproved: FxHashSet::default(),
             proof,
         }
     }
@@ -569,15 +572,10 @@ impl<'p> Prover<'p> {
         }
         for (at, one) in all.iter().enumerate() {
             for other in &all[at..] {
-                if let Some(unproved) = self.pair(&mut two, one, other) {
-                    let is_known = self
-                        .proof
-                        .unproved
-                        .iter()
-                        .any(|known| known.steps == unproved.steps && known.is_across == unproved.is_across);
-                    if !is_known {
-                        self.proof.unproved.push(unproved);
-                    }
+                if let Some(unproved) = self.pair(&mut two, one, other)
+                    && self.unproved.insert((unproved.steps, unproved.is_across))
+                {
+                    self.proof.unproved.push(unproved);
                 }
             }
         }
