@@ -36,9 +36,10 @@ fn divisor(number: u64, most: u64) -> u64 {
     (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
-/// What an mbarrier waits for in a phase that has not ended.
+/// What an mbarrier waits for in a phase.
 #[derive(Default)]
 struct Phase {
+    has_ended: bool,
     expected: u64,
     /// What copies without a tensor bring.
     known: u64,
@@ -47,8 +48,18 @@ struct Phase {
 }
 
 /// The bytes of the boxes of maps with which the phases end that did not. Those of maps that are not open are as they are.
+///
+/// A phase may end with boxes of which one is too large and another one too small: copies of one map to two places lie apart, so that
+/// those are guessed again that would meet.
 pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Region, u64> {
-    let phases = phases(told, is_open);
+    let mut phases = phases(told, is_open);
+    let apart = apart(told);
+    let is_too_large = |one: &Told| match one {
+        Told::Copy { map: Some(map), bytes, .. } => apart.get(map).is_some_and(|gap| bytes > gap),
+        _ => false,
+    };
+    let is_wrong = told.iter().any(is_too_large);
+    phases.retain(|phase| !phase.has_ended || is_wrong && phase.copies.iter().any(|(map, _)| apart.contains_key(map)));
     // What is in flight at the same time lies apart.
     let mut places: Vec<Key> = phases.iter().flat_map(|phase| phase.copies.iter().map(|(_, to)| *to)).collect();
     // So do mbarriers.
@@ -60,7 +71,7 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
     let gap = |map: Region| {
         let of_map = phases.iter().flat_map(|phase| &phase.copies).filter(|(own, _)| *own == map);
         let next = |to: &Key| places.iter().find(|next| next.0 == to.0 && next.1 > to.1).map(|next| next.1 - to.1);
-        of_map.filter_map(|(_, to)| next(to)).min()
+        of_map.filter_map(|(_, to)| next(to)).chain(apart.get(&map).copied()).min()
     };
     let mut found: FxHashMap<Region, u64> = FxHashMap::default();
     let mut order: Vec<&Phase> = phases.iter().collect();
@@ -82,9 +93,25 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
     found
 }
 
-/// The phases that have not ended, in the order of their mbarriers.
+/// The least distance of two places to which copies of a map go.
+fn apart(told: &[Told]) -> FxHashMap<Region, u64> {
+    let mut places: BTreeMap<Region, BTreeSet<Key>> = BTreeMap::new();
+    for one in told {
+        if let Told::Copy { map: Some(map), to, .. } = one {
+            places.entry(*map).or_default().insert(*to);
+        }
+    }
+    let least = |of: &BTreeSet<Key>| {
+        let two = of.iter().zip(of.iter().skip(1)).filter(|(one, next)| one.0 == next.0);
+        two.map(|(one, next)| next.1 - one.1).min()
+    };
+    places.iter().filter_map(|(map, of)| Some((*map, least(of)?))).collect()
+}
+
+/// The phases, in the order of their mbarriers: those that have not ended, and of each mbarrier the first one that has.
 fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
     let mut open: BTreeMap<Key, Phase> = BTreeMap::new();
+    let mut ended: BTreeMap<Key, Phase> = BTreeMap::new();
     for one in told {
         match *one {
             Told::Expects(key, bytes) => open.entry(key).or_default().expected += bytes,
@@ -95,10 +122,17 @@ fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
                     None => phase.known += bytes,
                 }
             }
-            Told::Settles(key) => drop(open.remove(&key)),
+            Told::Settles(key) => {
+                if let Some(phase) = open.remove(&key) {
+                    ended.entry(key).or_insert(Phase { has_ended: true, ..phase });
+                }
+            }
         }
     }
-    open.into_values().filter(|phase| phase.expected > 0 && !phase.copies.is_empty()).collect()
+    open.into_values()
+        .chain(ended.into_values())
+        .filter(|phase| phase.expected > 0 && !phase.copies.is_empty())
+        .collect()
 }
 
 /// The bytes of maps, of each of which there are so many copies in a phase that expects `all`.
@@ -122,5 +156,36 @@ fn solve(open: &[(Region, u64)], all: u64, gap: &dyn Fn(Region) -> Option<u64>) 
             open.iter().map(|(map, _)| (*map, all / count)).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Region = Region::Param(0);
+    const B: Region = Region::Param(128);
+
+    /// Two stages of a pipeline with boxes of `a` and `b` bytes: of A at 64 KiB, 16 KiB each, of B at 0, 32 KiB each, 48 KiB in all.
+    fn check(sizes: [u64; 2], stages: u64, has_ended: bool, expected: &[(Region, u64)]) {
+        let stage = |number: u64| {
+            let barrier = (0, (200 << 10) + 8 * number);
+            let copy = |map, bytes, to| Told::Copy { barrier, map: Some(map), bytes, to: (0, to) };
+            let [a, b] = [(64 << 10) + (number << 14), number << 15];
+            let end = has_ended.then_some(Told::Settles(barrier));
+            [Told::Expects(barrier, 48 << 10), copy(A, sizes[0], a), copy(B, sizes[1], b)].into_iter().chain(end)
+        };
+        let told: Vec<Told> = (0..stages).flat_map(stage).collect();
+        assert_eq!(boxes(&told, &|_| true), expected.iter().copied().collect());
+    }
+
+    #[test]
+    fn boxes_that_would_meet_are_guessed_again() {
+        let right = [(A, 16 << 10), (B, 32 << 10)];
+        // One stage says how much the two are together, and two say how much each is.
+        check([64, 64], 1, false, &[(A, 24 << 10), (B, 24 << 10)]);
+        check([24 << 10, 24 << 10], 2, true, &right);
+        check([64, 64], 2, false, &right);
+        check([16 << 10, 32 << 10], 2, true, &[]);
     }
 }
