@@ -17,7 +17,7 @@ from ._report import POSSIBLE, Finding, FindingsError, Report
 
 MODES = ("off", "warn", "raise")
 #: How long an execution is looked for in a kernel of which nothing is proposed, in seconds: users wait for it.
-QUICK = 0.2
+QUICK = 0.15
 
 
 class KernelWarning(UserWarning):

@@ -15,7 +15,7 @@ use crate::{
         element::Unsupported,
         shared::SharedMatrix,
         tcgen05::{Output, TensorMma},
-        tensor::{Cell, Copy, Transfer, shift},
+        tensor::{Copy, Transfer, shift},
     },
     memory::Region,
     shadow::{Info, Record},
@@ -496,21 +496,41 @@ fn shape_of(descriptor: u32, is_scaled: bool) -> (usize, usize) {
     (if m == 0 { 128 } else { m }, (field(17, 6) << 3).max(8))
 }
 
-/// What a warp touches: the columns of its lanes, and those of the second half of `.16x32bx2`.
+/// What a warp touches: columns that follow each other are a slice, so that the halves of `.16x32bx2` are two.
 fn slices(transfer: Transfer, address: u32) -> Vec<Slice> {
     let mut cells = transfer.touched(address);
     cells.sort_unstable();
     let mut slices: Vec<Slice> = Vec::new();
-    let mut rest = &cells[..];
-    // Lanes are looked at by groups, so that one lane of each is enough.
-    while let Some(Cell { lane, column }) = rest.first().copied() {
-        let end = rest.iter().position(|cell| cell.lane != lane).unwrap_or(rest.len());
-        let last = rest[end - 1].column;
-        let is_new = slices.last().is_none_or(|slice| slice.address as usize >> 20 != lane / 16);
-        if is_new {
-            slices.push(Slice { address: (lane as u32) << 16 | column as u32, lanes: 1, columns: last + 1 - column });
+    let mut group = None;
+    for of_lane in cells.chunk_by(|one, next| one.lane == next.lane) {
+        let lane = of_lane[0].lane;
+        // Lanes are looked at by groups, so that one lane of each is enough.
+        if group.replace(lane / 16) == Some(lane / 16) {
+            continue;
         }
-        rest = &rest[end..];
+        for run in of_lane.chunk_by(|one, next| next.column <= one.column + 1) {
+            let (first, last) = (run[0].column, run[run.len() - 1].column);
+            slices.push(Slice { address: (lane as u32) << 16 | first as u32, lanes: 1, columns: last + 1 - first });
+        }
     }
     slices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(shape: &str, repeat: &str, split: u32, expected: &[(u32, usize)]) {
+        let transfer = Transfer::of(&[shape, repeat], split).unwrap_or_else(|_| panic!("{shape}"));
+        let found: Vec<_> = slices(transfer, 0).into_iter().map(|own| (own.address, own.columns)).collect();
+        assert_eq!(found, expected, "{shape}.{repeat}");
+    }
+
+    #[test]
+    fn slices_have_no_column_that_is_not_touched() {
+        check("16x32bx2", "x32", 64, &[(0, 32), (64, 32)]);
+        check("16x32bx2", "x32", 32, &[(0, 64)]);
+        check("16x64b", "x2", 0, &[(0, 4)]);
+        check("32x32b", "x4", 0, &[(0, 4), (16 << 16, 4)]);
+    }
 }
