@@ -10,7 +10,12 @@ from importlib.machinery import ModuleSpec
 from typing import Any, Callable, List, Optional
 
 #: The packages that compile kernels, each with the module of ours that watches it.
-PACKAGES = {"triton": "ptx_atomics.triton", "numba.cuda": "ptx_atomics.numba", "warp": "ptx_atomics.warp", "tilelang": "ptx_atomics.tilelang"}
+PACKAGES = {
+    "triton": "ptx_atomics.triton",
+    "numba.cuda": "ptx_atomics.numba",
+    "warp": "ptx_atomics.warp",
+    "tilelang": "ptx_atomics.tilelang",
+}
 
 Then = Callable[[Callable[..., Any]], None]
 

@@ -280,6 +280,7 @@ def of_check(found: Sequence[Dict[str, Any]]) -> Tuple[Finding, ...]:
 
 def of_races(kernels: Sequence[Dict[str, Any]]) -> Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]:
     """The findings and the verdicts of ``check --races --format json``."""
+
     def place(kernel: Dict[str, Any], one: Dict[str, Any]) -> Dict[str, Any]:
         return one["places"][-1] or {"file": kernel["file"], "line": one["lines"][-1]}
 

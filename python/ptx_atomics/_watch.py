@@ -87,6 +87,34 @@ class Watch:
         return hashlib.sha256("\0".join(of).encode()).hexdigest()
 
 
+class Replaced:
+    """A function of another package, in whose place one of ours stands while kernels are watched."""
+
+    def __init__(self, owner: Callable[[], Any], name: str, own: Callable[..., Any]) -> None:
+        self._owner, self._name, self._own = owner, name, own
+        self.watch: Optional[Watch] = None
+        self._before: Optional[Callable[..., Any]] = None
+
+    def install(self, mode: str, **options: Any) -> Watch:
+        """Puts ours there. Raises ``ImportError`` where the package is not installed."""
+        owner = self._owner()
+        self.uninstall()
+        self.watch, self._before = Watch(mode, **options), getattr(owner, self._name)
+        setattr(owner, self._name, self._own)
+        return self.watch
+
+    def uninstall(self) -> None:
+        """Puts the package's own back."""
+        if self.watch is not None:
+            setattr(self._owner(), self._name, self._before)
+            self.watch = self._before = None
+
+    def before(self, *given: Any, **options: Any) -> Any:
+        """Calls the package's own."""
+        assert self._before is not None
+        return self._before(*given, **options)
+
+
 class _Stages(Dict[str, str]):
     """The stages of a kernel, with its name."""
 

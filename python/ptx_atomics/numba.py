@@ -8,34 +8,22 @@ PTX of Numba does not say how many threads a CTA has: ``block`` says it, and wit
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any
 
 from ._kernel import Program
-from ._watch import KernelWarning, Watch
-
-_watch: Optional[Watch] = None
-_before: Optional[Callable[..., Any]] = None
+from ._watch import KernelWarning, Replaced, Watch
 
 __all__ = ["KernelWarning", "install", "uninstall"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
     """Checks each kernel that Numba compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``."""
-    global _watch, _before
-    library = _library()
-    uninstall()
-    _watch, _before = Watch(mode, **options), library.get_cubin
-    library.get_cubin = _get_cubin
-    return _watch
+    return _get.install(mode, **options)
 
 
 def uninstall() -> None:
     """Ends what :func:`install` began."""
-    global _watch, _before
-    if _watch is None:
-        return
-    _library().get_cubin = _before
-    _watch = _before = None
+    _get.uninstall()
 
 
 def _library() -> Any:
@@ -46,23 +34,24 @@ def _library() -> Any:
 
 
 def _get_cubin(library: Any, cc: Any = None) -> Any:
-    assert _before is not None
     # Machine code is made once for each GPU, behind the PTX.
     is_known = cc in getattr(library, "_cubin_cache", {})
-    cubin = _before(library, cc)
-    if not is_known and _watch is not None and _watch.mode != "off":
-        check(library, cc)
+    cubin = _get.before(library, cc)
+    if not is_known and _get.watch is not None and _get.watch.mode != "off":
+        _check(_get.watch, library, cc)
     return cubin
 
 
-def check(library: Any, cc: Any = None) -> None:
+def _check(watch: Watch, library: Any, cc: Any) -> None:
     """Checks what a library was compiled to."""
-    assert _watch is not None
     name = str(getattr(library, "name", "kernel"))
     try:
         # With link-time optimization there is PTX only behind it.
         ptx = library.get_lto_ptx(cc) if getattr(library, "_lto", False) else library.get_asm_str(cc)
     except Exception as error:
-        _watch.say_once(f"{name} was not checked: {error}")
+        watch.say_once(f"{name} was not checked: {error}")
         return
-    _watch(Program(name, ptx))
+    watch(Program(name, ptx))
+
+
+_get = Replaced(lambda: _library(), "get_cubin", _get_cubin)

@@ -10,15 +10,12 @@ in lines of the CUDA C++ that TileLang makes, which is kept beside the reports.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 from ._kernel import Program
-from ._watch import KernelWarning, Watch, folder
-
-_watch: Optional[Watch] = None
-_before: Optional[Callable[..., Any]] = None
+from ._watch import KernelWarning, Replaced, Watch, folder
 
 __all__ = ["KernelWarning", "install", "uninstall"]
 
@@ -28,21 +25,12 @@ def install(mode: str = "warn", **options: Any) -> Watch:
 
     With ``"raise"`` what users see is a ``RuntimeError``: TVM, which calls the compiler, makes one of each exception.
     """
-    global _watch, _before
-    nvcc = _nvcc()
-    uninstall()
-    _watch, _before = Watch(mode, **options), nvcc.compile_cuda
-    nvcc.compile_cuda = _compile_cuda
-    return _watch
+    return _compile.install(mode, **options)
 
 
 def uninstall() -> None:
     """Ends what :func:`install` began."""
-    global _watch, _before
-    if _watch is None:
-        return
-    _nvcc().compile_cuda = _before
-    _watch = _before = None
+    _compile.uninstall()
 
 
 def _nvcc() -> Any:
@@ -53,9 +41,9 @@ def _nvcc() -> Any:
 
 
 def _compile_cuda(code: str, target_format: str = "ptx", *others: Any, **options: Any) -> Any:
-    assert _before is not None
-    made = _before(code, target_format, *others, **options)
-    if _watch is None or _watch.mode == "off":
+    made = _compile.before(code, target_format, *others, **options)
+    watch = _compile.watch
+    if watch is None or watch.mode == "off":
         return made
     found = re.search(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)", code)
     name = found[1] if found else "kernel"
@@ -64,15 +52,19 @@ def _compile_cuda(code: str, target_format: str = "ptx", *others: Any, **options
         source = folder() / f"{name}.{hashlib.sha256(code.encode()).hexdigest()[:16]}.cu"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(code, encoding="utf-8")
-        ptx = bytes(_before(f'#line 1 "{source}"\n{code}', "ptx", *others, **{**options, "path_target": None}))
+        placed = f"#line 1 {json.dumps(str(source), ensure_ascii=False)}\n{code}"
+        ptx = bytes(_compile.before(placed, "ptx", *others, **{**options, "path_target": None}))
     except Exception as error:
-        _watch.say_once(f"{name} was not checked: {error}")
+        watch.say_once(f"{name} was not checked: {error}")
         return made
-    _watch(Program(name, _launched(code, ptx.decode("utf-8", errors="replace"))))
+    watch(Program(name, _launched(code, ptx.decode("utf-8", errors="replace"))))
     return made
 
 
 def _launched(code: str, ptx: str) -> str:
-    """PTX with the number of threads that TileLang launches, which its code has as a bound only: that of one dimension."""
+    """PTX with the number of threads of a CTA. TileLang launches as many as its code has as a bound, if they have one dimension."""
     has_more = re.search(r"\bthreadIdx\s*\.\s*[yz]\b", code) is not None
     return ptx if has_more else re.sub(r"^\.maxntid\b", ".reqntid", ptx, flags=re.MULTILINE)
+
+
+_compile = Replaced(_nvcc, "compile_cuda", _compile_cuda)

@@ -11,34 +11,22 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 from ._kernel import Program
-from ._watch import KernelWarning, Watch
-
-_watch: Optional[Watch] = None
-_before: Optional[Callable[..., Any]] = None
+from ._watch import KernelWarning, Replaced, Watch
 
 __all__ = ["KernelWarning", "install", "uninstall"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
     """Checks each module that Warp compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``."""
-    global _watch, _before
-    build = _build()
-    uninstall()
-    _watch, _before = Watch(mode, **options), build.build_cuda
-    build.build_cuda = _build_cuda
-    return _watch
+    return _compile.install(mode, **options)
 
 
 def uninstall() -> None:
     """Ends what :func:`install` began."""
-    global _watch, _before
-    if _watch is None:
-        return
-    _build().build_cuda = _before
-    _watch = _before = None
+    _compile.uninstall()
 
 
 def _build() -> Any:
@@ -49,9 +37,9 @@ def _build() -> Any:
 
 
 def _build_cuda(cu_path: Any, arch: Any, output_path: Any, *others: Any, **options: Any) -> Any:
-    assert _before is not None
-    made = _before(cu_path, arch, output_path, *others, **options)
-    if _watch is None or _watch.mode == "off":
+    made = _compile.before(cu_path, arch, output_path, *others, **options)
+    watch = _compile.watch
+    if watch is None or watch.mode == "off":
         return made
     name = Path(os.fspath(cu_path)).stem
     try:
@@ -60,10 +48,13 @@ def _build_cuda(cu_path: Any, arch: Any, output_path: Any, *others: Any, **optio
         else:
             with tempfile.TemporaryDirectory(prefix="ptx-atomics-") as folder:
                 path = os.path.join(folder, name + ".ptx")
-                _before(cu_path, arch, path, *others, **options)
+                _compile.before(cu_path, arch, path, *others, **options)
                 ptx = Path(path).read_text(encoding="utf-8", errors="replace")
     except Exception as error:
-        _watch.say_once(f"{name} was not checked: {error}")
+        watch.say_once(f"{name} was not checked: {error}")
         return made
-    _watch(Program(name, ptx))
+    watch(Program(name, ptx))
     return made
+
+
+_compile = Replaced(_build, "build_cuda", _build_cuda)

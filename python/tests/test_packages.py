@@ -168,3 +168,33 @@ def test_tilelang(tmp_path: Path, mode: str, body: str, said: "list[str]") -> No
     env = {**os.environ, "TILELANG_CACHE_DIR": str(tmp_path / "tilelang"), "PTX_ATOMICS_CACHE": str(tmp_path / "reports")}
     done = subprocess.run([sys.executable, str(program), mode], env=env, capture_output=True, text=True)
     assert done.stdout.split()[-len(said) :] == said, done.stdout + done.stderr
+
+
+def test_tilelang_is_watched(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without TileLang: its compiler has a bound where it launches a number of threads."""
+    import ptx_atomics.tilelang as watched
+
+    monkeypatch.setenv("PTX_ATOMICS_CACHE", str(tmp_path))
+    asked = []
+
+    class Nvcc:
+        @staticmethod
+        def compile_cuda(code: str, target_format: str = "ptx", arch: Any = None, path_target: Any = None) -> bytes:
+            asked.append((code.startswith("#line 1 "), target_format, arch))
+            return wrong.replace(".reqntid", "\n.maxntid").encode() if target_format == "ptx" else b"machine code"
+
+    monkeypatch.setattr(watched._compile, "_owner", lambda: Nvcc)
+    own = Nvcc.compile_cuda
+    code = 'extern "C" __global__ void __launch_bounds__(64, 1) shift(int *out) { out[threadIdx.x] = 0; }'
+    watched.install("raise")
+    try:
+        with pytest.raises(ptx_atomics.FindingsError) as raised:
+            Nvcc.compile_cuda(code, "cubin", arch="sm_90")
+        # With two dimensions nobody knows how many threads of each there are.
+        assert Nvcc.compile_cuda(code.replace(".x", ".y"), "cubin") == b"machine code"
+    finally:
+        watched.uninstall()
+    assert raised.value.report.wrong
+    assert asked == [(False, "cubin", "sm_90"), (True, "ptx", "sm_90"), (False, "cubin", None), (True, "ptx", None)]
+    assert Nvcc.compile_cuda is own
+    assert [path.read_text() for path in sorted(tmp_path.glob("shift.*.cu"))].count(code) == 1

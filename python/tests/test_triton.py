@@ -1,4 +1,4 @@
-"""Kernels of Triton and Gluon, each once right and once wrong. Skipped where Triton is not installed; no GPU is needed."""
+"""Kernels of Triton, each once right and once wrong. Skipped where Triton is not installed; no GPU is needed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import ptx_atomics.triton
 
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
-gluon = pytest.importorskip("triton.experimental.gluon")
-gl = pytest.importorskip("triton.experimental.gluon.language")
-ampere = pytest.importorskip("triton.experimental.gluon.language.nvidia.ampere")
 
 
 @triton.jit
@@ -36,23 +33,9 @@ def shift(words, RIGHT: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(words + index, after)
 
 
-@gluon.jit
-def copy(x, out, RIGHT: gl.constexpr, BLOCK: gl.constexpr):
-    layout: gl.constexpr = gl.BlockedLayout([4], [32], [4], [0])
-    shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, order=[0])
-    words = gl.allocate_shared_memory(gl.float32, [BLOCK], shared)
-    at = gl.arange(0, BLOCK, layout=layout)
-    ampere.async_copy.async_load(words, x + at)
-    ampere.async_copy.commit_group()
-    if RIGHT:
-        ampere.async_copy.wait_group(0)
-    gl.store(out + at, words.load(layout))
-
-
 CASES: Dict[str, Any] = {
     "count": (count, ["*u32", "*u32", "i32"]),
     "shift": (shift, ["*u32"]),
-    "copy": (copy, ["*fp32", "*fp32"]),
 }
 
 
