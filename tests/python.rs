@@ -7,7 +7,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed};
-use testing::{binary, left_to_all, root, success, trial};
+use testing::{binary, left_to_all, root, runs_all, success, trial};
 
 /// What scripts/install puts there: pytest, NumPy and mypy.
 const TOOLS: &str = ".tools/python";
@@ -18,9 +18,12 @@ fn main() {
     let tools = root().join(TOOLS);
     let missing = (!tools.join("done").exists()).then_some("pytest");
     let watched = WATCHED.iter().all(|folder| !root().join(folder).exists()).then_some("Triton");
+    let absent = watched.filter(|_| runs_all());
+    let kernels = trial("kernels of Triton and Warp".into(), missing.or(absent), kernels);
     let trials = vec![
         trial("tests of the package".into(), missing, tests),
-        trial("kernels of Triton and Warp".into(), missing.or(watched), kernels),
+        // What is there costs little.
+        if watched.is_some() { left_to_all(kernels) } else { kernels },
         trial("types of the package".into(), missing, types),
         trial("examples of the book".into(), missing, book),
         left_to_all(trial("the wheel, in an environment of its own".into(), missing, wheel)),

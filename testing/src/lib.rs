@@ -125,7 +125,8 @@ pub fn left_to_all(trial: Trial) -> Trial {
     trial.with_kind("left to --all").with_ignored_flag(true)
 }
 
-fn runs_all() -> bool {
+/// Whether `scripts/test --all` runs the tests.
+pub fn runs_all() -> bool {
     std::env::var_os("PTX_ATOMICS_TEST_ALL").is_some()
 }
 
