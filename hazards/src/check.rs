@@ -24,7 +24,7 @@ mod roles;
 mod search;
 mod token;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::FxHashSet;
@@ -48,8 +48,13 @@ use crate::{
 const EVENTS: usize = 20_000;
 const SYNCHRONIZATIONS: usize = 2_000;
 
-/// What is wrong with a kernel, as the readings have it. One that is too large is not checked.
+/// What is wrong with a kernel, as the readings have it. Of one that is too large, what was found by then.
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
+    check_until(kernel, readings, None)
+}
+
+/// The same, and what was found until then where it is not done at that time.
+pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) -> Report {
     let synchronizations = forms::synchronizations(kernel);
     let mut report = Report { synchronizations, ..Report::default() };
     let is_asynchronous = token::is_asynchronous(kernel);
@@ -74,24 +79,20 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let seconds = points.flat_map(|point| seconds(&graph, point)).collect();
     let mut partners = Partners::new(&graph, &tokens, seconds);
     let crosses = std::mem::take(&mut partners.crosses);
-    let flow = Flow::new(&graph, &barriers, readings, tokens, crosses);
+    let flow = Flow::new(&graph, &barriers, readings, tokens, crosses, until);
     let mut search = Search { flow, partners, found: BTreeMap::new() };
     let too_large = barriers.too_many || search.all().is_err();
-    if too_large {
-        report.findings.push(forms::too_large(kernel));
-        report.unchecked = synchronizations;
-        return report;
-    }
     let Search { flow, found, .. } = search;
-    report.findings = remedy::findings(&flow, &found);
-    report.findings.extend(forms::findings(&flow));
+    // What is needless is known when all is known.
+    report.findings = if too_large { vec![forms::too_large(kernel)] } else { forms::findings(&flow) };
+    report.findings.extend(remedy::findings(&flow, &found));
     report.findings.extend(launched::findings(&graph, &barriers));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
     // The copies of a loop's first rounds show the same finding.
     report.findings.dedup_by(|next, one| {
         (next.line, next.rule, next.first, &next.message) == (one.line, one.rule, one.first, &one.message)
     });
-    report.unchecked = forms::unchecked(&flow, &report.findings);
+    report.unchecked = if too_large { synchronizations } else { forms::unchecked(&flow, &report.findings) };
     report
 }
 

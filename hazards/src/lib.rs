@@ -15,7 +15,7 @@ mod witness;
 
 pub use self::{
     cause::Cause,
-    check::{check, is_asynchronous},
+    check::{check, check_until, is_asynchronous},
     finding::{Edit, Finding, Pair, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     level::Level,

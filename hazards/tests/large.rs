@@ -1,6 +1,8 @@
 //! A kernel of any size gets an answer.
 
-use ptx_hazards::{Report, Verdict, check, read};
+use std::time::Instant;
+
+use ptx_hazards::{Kernel, Report, Verdict, check, check_until, read};
 use ptx_isa::Module;
 
 /// A kernel with an asynchronous copy, and a line in it many times.
@@ -43,4 +45,40 @@ fn groups_that_are_over_cost_no_more_in_every_round() {
     );
     let module: Module = text.parse().expect("a module");
     assert_eq!(check(&read(&module)[0], Default::default()).findings, []);
+}
+
+/// A loop in which any of 24 mbarriers may be told of a product, as loaded predicates have it.
+fn told_of_a_product() -> Kernel {
+    let commits: String = (0..24)
+        .map(|at| {
+            format!(
+                "ld.global.u32 %n, [%from+{}];\nsetp.ne.u32 %p, %n, 0;\n\
+                 @%p tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars+{}];\n",
+                4 * at,
+                8 * at
+            )
+        })
+        .collect();
+    let text = format!(
+        ".version 8.7\n.target sm_100a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n.shared .align 8 .b64 bars[24];\n\
+         .visible .entry kernel(.param .u64 from, .param .u64 a, .param .u64 b) .reqntid 32 {{\nld.param.u64 %from, [from];\n\
+         ld.param.u64 %a, [a];\nld.param.u64 %b, [b];\nld.shared.b32 %tmem, [tile+64];\nLOOP:\n\
+         tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, 0, 1;\n{commits}\
+         ld.global.u32 %n, [%from];\nsetp.ne.u32 %p, %n, 0;\n@%p bra LOOP;\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("a module");
+    read(&module).remove(0)
+}
+
+#[test]
+fn paths_that_tell_less_stand_for_those_that_tell_more() {
+    let report = check(&told_of_a_product(), Default::default());
+    assert!(report.findings.iter().all(|finding| finding.rule.is_some()), "{:?}", report.findings);
+}
+
+#[test]
+fn a_check_ends_when_its_time_is_over() {
+    let report = check_until(&told_of_a_product(), Default::default(), Some(Instant::now()));
+    assert!(report.findings.iter().any(|finding| finding.rule.is_none()), "{:?}", report.findings);
+    assert_eq!(report.unchecked, report.synchronizations);
 }

@@ -51,6 +51,64 @@ fn needs(body: &str, rule: Rule) {
     assert!(found.iter().any(|(own, ..)| *own == rule), "{rule} is not found: {found:?}\n{without}");
 }
 
+/// Warps 4 to 7 do what they are told, one thing after another. The first warps wait in between, and touch nothing that these touch.
+#[test]
+fn a_role_tells_others_of_accesses_that_it_does_not_meet() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            .shared .align 4 .b32 job;
+            setp.gt.u32 %p2, %thread, 127;
+            @%p2 bra dispatch;
+            barrier.sync 1;
+            barrier.sync 1;
+            wait: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0; // needed
+            @!%p3 bra wait; // needed
+            barrier.sync 1;
+            barrier.sync 1;
+            barrier.sync 1;
+            bra.uni end;
+            dispatch:
+            barrier.sync 1;
+            ld.shared.b32 %r3, [job];
+            setp.eq.u32 %p3, %r3, 0;
+            @%p3 bra end;
+            setp.eq.u32 %p4, %r3, 1;
+            @%p4 bra copies;
+            st.shared.b32 [tile], %r3;
+            barrier.sync 1;
+            bra.uni dispatch;
+            copies:
+            setp.ne.u32 %p5, %thread, 128;
+            @%p5 bra copied;
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 128;
+            fence.proxy.async.shared::cta;
+            cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [bars];
+            copied:
+            barrier.sync 1;
+            bra.uni dispatch;
+            end:
+            ret;"
+        ),
+        Rule::R7,
+    );
+}
+
+#[test]
+fn a_wait_under_a_predicate_that_never_holds_is_none() {
+    let wait = "mov.pred %p2, NUMBER;
+                wait:
+                @!%p2 bra skip;
+                mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+24], 0;
+                @!%p3 bra wait;
+                skip:";
+    let found = |number: &str| wrong(&format!("{HEAD}{BARRIERS}{}\n}}\n", wait.replace("NUMBER", number)));
+    assert_eq!(found("0"), []);
+    let lines: Vec<_> = found("1").into_iter().map(|(rule, _, message)| (rule, message)).collect();
+    assert_eq!(lines, [(Rule::R7, "nothing arrives on the mbarrier that is waited for".into())]);
+}
+
 #[test]
 fn an_array_of_mbarriers_ends_with_the_range_of_its_index() {
     needs(

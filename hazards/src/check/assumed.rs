@@ -72,6 +72,11 @@ impl Assumptions {
         both
     }
 
+    /// Whether all that a set has is in another one.
+    pub fn is_within(&self, a: Assumed, b: Assumed) -> bool {
+        a == b || self.get(a).iter().all(|condition| self.get(b).contains(condition))
+    }
+
     /// What is assumed behind an edge of a block; none if no thread takes it of which the set holds.
     pub fn along(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
         if let Some(known) = self.along.get(&(set, block, edge)) {

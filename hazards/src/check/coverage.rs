@@ -48,12 +48,14 @@ impl Coverage {
         &mut covers[at].1
     }
 
-    /// What a signal tells threads of a role, or of the one that did the access, about what threads outside of it did. Some threads of
-    /// a role may tell others of the same role. An arrival that may come too early tells nothing.
+    /// What a signal tells threads of a role, or of the one that did the access, about what threads outside of it did; `from_all` counts
+    /// this one's own arrivals, too. Some threads of a role may tell others of the same role. An arrival that may come too early tells
+    /// nothing.
     pub fn get(
         &self,
         signal: Signals,
         role: Option<&[bool]>,
+        from_all: bool,
         is_of_others: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
         let covers = self.covers.get(&signal)?;
@@ -62,7 +64,7 @@ impl Coverage {
         let is_other = |(point, cover): &&(Point, Cover)| {
             let among = if is_alone { cover.among } else { 0 };
             let is_told = cover.passed_on && is_of_others(*point, among);
-            role.map_or(cover.passed_on, |role| !role[point.0] || is_told)
+            role.map_or(cover.passed_on || from_all, |role| !role[point.0] || is_told)
         };
         let covers = covers.iter().filter(is_other);
         let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);

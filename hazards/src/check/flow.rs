@@ -7,9 +7,10 @@
 //! of the thread that is followed.
 //!
 //! - **Bottom** is the empty set: the access is not in flight.
-//! - **Order**: a set is below another one if that has each of its states with the same progress, and assumes no more there.
+//! - **Order**: a set is below another one if that has each of its states with the same progress, or behind it, and assumes no more there.
 //! - **Join** ([`join`]) has the states of both sets. Of two states with the same progress it keeps one, which assumes what both do.
-//!   Different progress is not merged: a wait that is missing on one of two paths stays visible behind both.
+//!   Different progress is not merged: a wait that is missing on one of two paths stays visible behind both. But what a state lacks to
+//!   which fewer signals were given ([`State::is_behind`]) is all that the other one may lack, so that this one is left out.
 //! - **Height** is finite: progress has finitely many values, and what is assumed only shrinks.
 //!
 //! # The transitions
@@ -45,7 +46,7 @@
 //! An access of registers concerns its own thread alone: only `CommitGroup`, `WaitGroup` and `MatrixFence` change it. An allocation is in
 //! flight until it is freed, which is no matter of progress.
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Instant};
 
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -146,6 +147,15 @@ impl Progress {
         Self { done, completes, ..Self::default() }
     }
 
+    /// The signals that were given of it.
+    fn signals(&self) -> [Signals; 4] {
+        [self.completes, self.told, self.told_fenced, self.handed]
+    }
+
+    fn with_signals(self, [completes, told, told_fenced, handed]: [Signals; 4]) -> Self {
+        Self { completes, told, told_fenced, handed, ..self }
+    }
+
     /// The round of a loop in which the access was done.
     pub fn round(&self) -> Round {
         match (self.stale, self.ahead) {
@@ -171,17 +181,50 @@ pub fn join(assumptions: &mut Assumptions, into: &mut States, from: States) -> b
     changed
 }
 
-/// Adds a state, and says whether something is new. Of equal progress, what is assumed in both is kept.
+/// So many states of one access are told apart at a point, but for what else than signals they differ in.
+const STATES: usize = 128;
+
+/// Adds a state, and says whether something is new. Of equal progress, what is assumed in both is kept; of two states, one of which is
+/// behind the other, that one. Of too many, what is told in all of some is kept, and it is in doubt what was told.
 pub fn insert(assumptions: &mut Assumptions, states: &mut States, state: State) -> bool {
-    match states.iter_mut().find(|other| other.progress == state.progress) {
-        Some(other) => {
-            let both = assumptions.both(other.assumed, state.assumed);
-            std::mem::replace(&mut other.assumed, both) != both
+    if let Some(other) = states.iter_mut().find(|other| other.progress == state.progress) {
+        let both = assumptions.both(other.assumed, state.assumed);
+        return std::mem::replace(&mut other.assumed, both) != both;
+    }
+    if states.iter().any(|other| other.is_behind(&state, assumptions)) {
+        return false;
+    }
+    states.retain(|other| !state.is_behind(other, assumptions));
+    if states.len() >= STATES {
+        let nature = |of: &State| Progress { doubt: false, ..of.progress.with_signals([0; 4]) };
+        let own = nature(&state);
+        if let Some(other) = states.iter_mut().find(|other| nature(other) == own) {
+            return other.join(&state, assumptions);
         }
-        None => {
-            states.push(state);
-            true
-        }
+    }
+    states.push(state);
+    true
+}
+
+impl State {
+    /// Whether an access is no further here than in another state, and stays so on every path of the other: no more signals have been
+    /// given of it, all else is the same, and no more is assumed.
+    fn is_behind(&self, other: &Self, assumptions: &Assumptions) -> bool {
+        let signals = self.progress.signals().into_iter().zip(other.progress.signals());
+        signals.into_iter().all(|(own, more)| own & !more == 0)
+            && self.progress.with_signals([0; 4]) == other.progress.with_signals([0; 4])
+            && assumptions.is_within(self.assumed, other.assumed)
+    }
+
+    /// Becomes what both states have, where they differ in signals alone. Whether that is less than this one had.
+    fn join(&mut self, other: &Self, assumptions: &mut Assumptions) -> bool {
+        let (own, others) = (self.progress.signals(), other.progress.signals());
+        let both = std::array::from_fn(|at| own[at] & others[at]);
+        let joined = Self {
+            progress: Progress { doubt: true, ..self.progress.with_signals(both) },
+            assumed: assumptions.both(self.assumed, other.assumed),
+        };
+        std::mem::replace(self, joined) != joined
     }
 }
 
@@ -370,10 +413,12 @@ impl Transition<'_, '_> {
             |bit: Signals, cover: Cover| cover.again || foreign.is_some_and(|foreign| foreign.again.contains(&bit));
         let assumed = flow.assumptions.get(state.assumed);
         let is_of_others = |point: Point, among: usize| flow.is_of_others(crossing, assumed, point, among);
+        // Threads that know of the access, and did not do it, learn of it from the one that did.
+        let from_all = now.shared && flow.role.is_none();
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
             .filter(|bit| crossing.observed & bit != 0)
-            .filter_map(|bit| Some((bit, self.coverage.get(bit, flow.role.as_deref(), &is_of_others)?)));
+            .filter_map(|bit| Some((bit, self.coverage.get(bit, flow.role.as_deref(), from_all, &is_of_others)?)));
         let mut again = false;
         if completes | told != 0 {
             if !acquires && !tensor {
@@ -488,6 +533,8 @@ pub struct Flow<'k> {
     pub role: Option<Vec<bool>>,
     /// How much work was done.
     pub work: usize,
+    /// When to give up.
+    pub until: Option<Instant>,
 }
 
 impl<'k> Flow<'k> {
@@ -497,6 +544,7 @@ impl<'k> Flow<'k> {
         readings: Readings,
         tokens: Vec<Token<'k>>,
         crosses: Vec<bool>,
+        until: Option<Instant>,
     ) -> Self {
         let noticed = |notices: Notices, with_signals: bool| {
             let is_noticed = |block: usize, index: &usize| {
@@ -524,6 +572,7 @@ impl<'k> Flow<'k> {
             useful: FxHashMap::default(),
             role: None,
             work: 0,
+            until,
         }
     }
 

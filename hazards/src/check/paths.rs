@@ -3,7 +3,7 @@
 //! An access is followed along the paths of the thread that does it. Once it is shared, these are the paths of all threads that have
 //! learned of it.
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Instant};
 
 use super::{
     assumed::Passes,
@@ -33,7 +33,10 @@ impl Mode<'_> {
 /// How much work a kernel may take, in states of accesses that pass an event or an edge.
 const WORK: usize = 4_000_000;
 
-/// A kernel takes more work than it may.
+/// After how much work the time is looked at.
+const GLANCE: usize = 1 << 12;
+
+/// A kernel takes more work, or more time, than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
@@ -143,8 +146,11 @@ impl<'k> Flow<'k> {
 
     /// Counts work, and stops where it is too much.
     pub fn spend(&mut self, work: usize) -> Result<(), TooLarge> {
+        let before = self.work;
         self.work += work + 1;
-        if self.work > WORK { Err(TooLarge) } else { Ok(()) }
+        let is_late = || self.until.is_some_and(|until| Instant::now() >= until);
+        let is_over = self.work > WORK || self.work / GLANCE > before / GLANCE && is_late();
+        if is_over { Err(TooLarge) } else { Ok(()) }
     }
 
     /// What is the same for all accesses that pass an event.

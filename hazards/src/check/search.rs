@@ -85,11 +85,8 @@ impl<'k> Search<'k> {
         let known = graph.known(begin);
         let mut starts: Vec<(usize, States)> = Vec::new();
         let mut table = None;
-        // Only accesses that meet one outside of the first side concern other roles.
-        if fork.theirs[class.block]
-            && followed.meets.keys().any(|block| !fork.theirs[*block])
-            && !matches!(token.kind, TokenKind::Initialized | TokenKind::Waited)
-        {
+        // A role may tell another one of accesses that it does not meet itself.
+        if fork.theirs[class.block] && !matches!(token.kind, TokenKind::Initialized | TokenKind::Waited) {
             let (foreign, from_start) = fork.foreign(graph, &followed.coverage, token.point);
             let parted = match from_start {
                 FromStart::No => fork.parted(graph, &foreign.permits),

@@ -546,6 +546,14 @@ impl<'w> Maker<'w> {
             let Some(to) = self.kernel.unknowns[value].block.or_else(|| sum.terms.iter().find_map(met)) else {
                 continue;
             };
+            // What the block computes anew in each round is not what it was.
+            let is_anew = |(atom, _): &(Atom, i64)| {
+                let (what, facts) = &terms.atoms[atom.0 as usize];
+                facts.block == Some(to) && !matches!(what, What::Phi(block, _) if *block == to)
+            };
+            if sum.terms.iter().any(is_anew) {
+                continue;
+            }
             let origins = self.walked.origins.get(&to).map_or(&[][..], |origins| origins);
             for (index, &origin) in origins.iter().enumerate() {
                 let Some(came) = self.came(&sum, to, index) else { continue };

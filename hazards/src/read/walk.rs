@@ -302,7 +302,7 @@ impl Walker<'_> {
         if let Some(last) = own.ops.clone().last()
             && matches!(self.code.steps[last].action, Action::Jump(..) | Action::Leave | Action::Trap)
         {
-            self.walked.branches[block] = self.guard(&self.code.steps[last]).filter(|guard| *guard != Literal::TRUE);
+            self.walked.branches[block] = self.guard(&self.code.steps[last]);
         }
         let branch = self.walked.branches[block];
         for (index, &next) in own.next.iter().enumerate() {
