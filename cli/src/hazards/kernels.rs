@@ -192,12 +192,15 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
         .collect()
 }
 
+/// The check itself has so much time, whatever executions have.
+const ENOUGH: Duration = Duration::from_secs(5);
+
 fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let readings = args.readings.readings();
-    let start = Instant::now();
-    let time = args.kernels.time_limit.min(args.kernels.until.left());
-    // Without time for executions, the check itself has all that it needs.
-    let until = start.checked_add(time).filter(|_| !time.is_zero());
+    // Without a limit for executions, the check itself has none.
+    let limit = args.kernels.time_limit;
+    let time = if limit.is_zero() { Duration::MAX } else { limit.max(ENOUGH) };
+    let until = Instant::now().checked_add(time.min(args.kernels.until.left()));
     let mut report = ptx_hazards::check_until(kernel, readings, until);
     // An instruction that comes to several places of memory says the same of each.
     report.findings.dedup_by(|a, b| {
@@ -209,14 +212,15 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
         ptx_atomics_litmus::of_finding(&test.to_string(), readings)
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
-    let witnesses = witnesses(&args.kernels, time.saturating_sub(start.elapsed()), module, kernel, &report);
+    let witnesses = witnesses(&args.kernels, module, kernel, &report);
     Checked { name: kernel.name.clone(), report, witnesses, has_block: kernel.has_block, explained }
 }
 
 /// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.
-fn witnesses(args: &KernelArgs, all: Duration, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
+fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = ptx_hazards::is_asynchronous(kernel) || report.findings.iter().any(is_open);
+    let all = args.time_limit.min(args.until.left());
     if all.is_zero() || !is_run {
         return None;
     }

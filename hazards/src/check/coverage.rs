@@ -1,5 +1,7 @@
 //! What threads tell each other of an access, by the barriers at which some arrive and others wait.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{barriers::Signals, graph::Point};
@@ -23,14 +25,50 @@ pub struct Cover {
     pub again: bool,
 }
 
-/// What each signal tells of an access.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// For a signal, what each arrival tells, by its point, and by whether and among whom it is passed on.
+type Covers = FxHashMap<Signals, BTreeMap<(Point, bool, usize), Cover>>;
+
+/// What each signal tells of an access. It is found out in rounds, each of which knows what the one before has noted, and notes it anew. The
+/// first knows nothing, so that what any of them notes is true.
+#[derive(Debug, Default)]
 pub struct Coverage {
-    /// For a signal, what each arrival tells.
-    covers: FxHashMap<Signals, Vec<(Point, Cover)>>,
+    known: Covers,
+    noted: Covers,
+}
+
+/// What is passed on by other roles, or what the one that did the access tells.
+fn part(covers: &Covers, is_passed_on: bool) -> Covers {
+    let part = |covers: &BTreeMap<(Point, bool, usize), Cover>| {
+        let own = covers.iter().filter(|((_, passed_on, _), _)| *passed_on == is_passed_on);
+        own.map(|(key, cover)| (*key, *cover)).collect::<BTreeMap<_, _>>()
+    };
+    let parts = covers.iter().map(|(signal, covers)| (*signal, part(covers)));
+    parts.filter(|(_, covers)| !covers.is_empty()).collect()
 }
 
 impl Coverage {
+    /// Ends the first part of a round, in which the role was followed that did the access.
+    pub fn settle_own(&mut self) {
+        let relayed = part(&self.known, true);
+        self.known = part(&std::mem::take(&mut self.noted), false);
+        for (signal, covers) in relayed {
+            self.known.entry(signal).or_default().extend(covers);
+        }
+    }
+
+    /// Ends a round, in which the other roles were followed, too. Whether what these tell is news.
+    pub fn settle_relayed(&mut self) -> bool {
+        let noted = part(&std::mem::take(&mut self.noted), true);
+        if noted == part(&self.known, true) {
+            return false;
+        }
+        self.known = part(&self.known, false);
+        for (signal, covers) in noted {
+            self.known.entry(signal).or_default().extend(covers);
+        }
+        true
+    }
+
     /// What an arrival of the role that did the access tells.
     pub fn entry(&mut self, signal: Signals, point: Point) -> &mut Cover {
         self.passed_on(signal, point, Cover::default())
@@ -38,14 +76,7 @@ impl Coverage {
 
     /// What an arrival tells, where its threads are those of a cover: of the same role, and of the same conditions.
     pub fn passed_on(&mut self, signal: Signals, point: Point, of: Cover) -> &mut Cover {
-        let covers = self.covers.entry(signal).or_default();
-        let is_it =
-            |(other, cover): &(Point, Cover)| (*other, cover.passed_on, cover.among) == (point, of.passed_on, of.among);
-        let at = covers.iter().position(is_it).unwrap_or_else(|| {
-            covers.push((point, of));
-            covers.len() - 1
-        });
-        &mut covers[at].1
+        self.noted.entry(signal).or_default().entry((point, of.passed_on, of.among)).or_insert(of)
     }
 
     /// What a signal tells threads of a role, or of the one that did the access, about what threads outside of it did; `from_all` counts
@@ -58,10 +89,10 @@ impl Coverage {
         from_all: bool,
         is_of_others: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
-        let covers = self.covers.get(&signal)?;
+        let covers = self.known.get(&signal)?;
         // Where a role alone meets, its threads that have waited tell those that have not.
-        let is_alone = covers.iter().all(|(_, cover)| cover.passed_on);
-        let is_other = |(point, cover): &&(Point, Cover)| {
+        let is_alone = covers.values().all(|cover| cover.passed_on);
+        let is_other = |((point, ..), cover): &(&(Point, bool, usize), &Cover)| {
             let among = if is_alone { cover.among } else { 0 };
             let is_told = cover.passed_on && is_of_others(*point, among);
             role.map_or(cover.passed_on || from_all, |role| !role[point.0] || is_told)
@@ -80,21 +111,21 @@ impl Coverage {
 
     /// The signals that tell something of the access.
     pub fn signals(&self) -> impl Iterator<Item = Signals> {
-        self.covers.keys().copied()
+        self.known.keys().copied()
     }
 
     /// The signals that tell of the access, of which no arrival comes when it may be in flight.
     pub fn told(&self) -> Signals {
-        let tells = |covers: &[(Point, Cover)]| {
-            covers.iter().any(|(_, cover)| cover.good || cover.handed) && !covers.iter().any(|(_, cover)| cover.bad)
+        let tells = |covers: &BTreeMap<_, Cover>| {
+            covers.values().any(|cover| cover.good || cover.handed) && !covers.values().any(|cover| cover.bad)
         };
-        self.covers.iter().filter(|(_, covers)| tells(covers)).fold(0, |mask, (signal, _)| mask | signal)
+        self.known.iter().filter(|(_, covers)| tells(covers)).fold(0, |mask, (signal, _)| mask | signal)
     }
 
     /// The arrivals that give a signal when an access is complete.
     pub fn good(&self, signal: Signals) -> impl Iterator<Item = Point> {
-        let covers = self.covers.get(&signal).into_iter().flatten();
-        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(point, _)| *point)
+        let covers = self.known.get(&signal).into_iter().flatten();
+        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|((point, ..), _)| *point)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What one role tells another, the other may tell a third, or the first again: so often is that looked at.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 
 pub struct Search<'k> {
     pub flow: Flow<'k>,
@@ -52,14 +52,14 @@ impl<'k> Search<'k> {
     }
 
     fn class(&mut self, followed: &mut Followed, forks: &[Fork]) -> Result<(), TooLarge> {
-        let mut own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
         let forks = if followed.meets.is_empty() { &[] } else { forks };
+        let mut own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
         for _ in 0..ROUNDS {
-            let known = followed.coverage.clone();
+            followed.coverage.settle_own();
             for fork in forks {
                 self.fork(followed, fork, &own, false)?;
             }
-            if followed.coverage == known {
+            if !followed.coverage.settle_relayed() {
                 break;
             }
             own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
