@@ -193,7 +193,7 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
 }
 
 /// The check itself has so much time, whatever executions have.
-const ENOUGH: Duration = Duration::from_secs(5);
+const ENOUGH: Duration = Duration::from_secs(10);
 
 fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let readings = args.readings.readings();
