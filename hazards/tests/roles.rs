@@ -96,6 +96,29 @@ fn a_role_tells_others_of_accesses_that_it_does_not_meet() {
 }
 
 #[test]
+fn of_two_copies_to_one_place_the_first_is_waited_for() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            @!%p0 bra end;
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 128;
+            cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [bars];
+            wait: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0; // needed
+            @!%p3 bra wait; // needed
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars+8], 128;
+            cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [bars+8];
+            last:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+8], 0;
+            @!%p3 bra last;
+            end:
+            ret;"
+        ),
+        Rule::R7,
+    );
+}
+
+#[test]
 fn a_wait_under_a_predicate_that_never_holds_is_none() {
     let wait = "mov.pred %p2, NUMBER;
                 wait:

@@ -252,7 +252,7 @@ pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     (first.access.writes || second.access.writes)
         && (asynchronous(first) || asynchronous(second))
         && !initialized
-        && !(refills(first) && refills(second))
+        && !(refills(first) && refills(second) && !fill_one_place(first, second))
         && first.kind != TokenKind::Allocated
 }
 
@@ -261,6 +261,13 @@ pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
 fn refills(token: &Token<'_>) -> bool {
     let fills = matches!(token.operation(), Some(Operation::Copy | Operation::BulkLoad));
     fills && token.access.writes
+}
+
+/// Whether two copies in bulk, one behind the other, fill the same place whatever the values in its address are.
+fn fill_one_place(first: &Token<'_>, second: &Token<'_>) -> bool {
+    let is_bulk = |token: &Token<'_>| token.operation() == Some(&Operation::BulkLoad);
+    let is_alike = first.access.address == second.access.address && first.conditions == second.conditions;
+    is_bulk(first) && is_bulk(second) && first.point != second.point && is_alike
 }
 
 /// Which rule an access that is not waited for breaks.
