@@ -320,7 +320,7 @@ def ring(desc, out, RIGHT: gl.constexpr):
     gl.warp_specialize([(consumer, (out, bars, tiles)), (producer, (desc, bars, tiles, RIGHT))], [1], [24])
 
 
-#: The kernel, the types of its parameters, the GPU, and what becomes of the wrong one: it is an error, possible or a warning, the
+#: The kernel, the types of its parameters, the GPU, and what becomes of the wrong one: it is an error, a warning, or the
 #: compiler mends it.
 PAIRS: Dict[str, Tuple[Any, List[str], int, str]] = {
     "copy_wait": (copy_wait, ["*fp32", "*fp32"], 80, "error"),
