@@ -254,8 +254,8 @@ pub struct KernelArgs {
     /// What may be wrong, and was not seen to go wrong, is an error, too
     #[arg(long, requires = "kernels")]
     pub strict: bool,
-    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look. The check itself ends after as long, or
-    /// after 10 seconds. With --races, how long a kernel may take
+    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look. The check itself may take as long, or
+    /// 10 seconds if that is more. With --races, how long a kernel may take
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, requires = "kernels")]
     pub time_limit: Duration,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]

@@ -70,10 +70,11 @@ fn told_of_a_product() -> Kernel {
     read(&module).remove(0)
 }
 
+/// Without a limit of the states of an access it takes minutes.
 #[test]
-fn paths_that_tell_less_stand_for_those_that_tell_more() {
+fn more_paths_than_can_be_told_apart_are_followed_together() {
     let report = check(&told_of_a_product(), Default::default());
-    assert!(report.findings.iter().all(|finding| finding.rule.is_some()), "{:?}", report.findings);
+    assert!(report.findings.iter().all(|finding| finding.verdict != Verdict::NotChecked), "{:?}", report.findings);
 }
 
 #[test]
