@@ -11,7 +11,7 @@ use testing::ptx_atomics;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() {
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
         ("every mapping is kept", kept),
         ("a counterexample is a pair of files that show it", counterexample),
         ("shards are parts of the whole", shards),
@@ -19,6 +19,7 @@ fn main() {
         ("a source, its PTX, the outcomes of both", from_source),
         ("a source under every strategy", every_strategy),
         ("sizes of values", values),
+        ("different mappings for parts of a program", mixed),
         ("wrong usage and wrong sources", wrong),
     ];
     let tests = tests.map(|(name, test)| Trial::test(name, test));
@@ -190,6 +191,50 @@ fn values() -> Result<(), Failed> {
         let (code, stdout, stderr) = run(&["verify-mapping", "--expansion", expansion, path])?;
         let said = stderr.contains(&format!("v: {value} does not fit into {bits} bits"));
         assert!(code == 1 && stdout.is_empty() && said, "{stdout}{stderr}");
+    }
+    Ok(())
+}
+
+/// The message of a flag is lost where its load acquires nothing, and not by the mappings that are right.
+fn mixed() -> Result<(), Failed> {
+    let (file, folder) = (tempfile::NamedTempFile::new()?, tempfile::tempdir()?);
+    let path = file.path().to_str().ok_or("a path")?;
+    fs::write(
+        file.path(),
+        "name: MP\nP0@0.0: st.na x 1; st.sc.gpu y 1\nP1@1.0: r0=ld.sc.gpu y; if r0 == 1 { r1=ld.na x }\n",
+    )?;
+    let with = |list: &str, more: &[&str]| run(&[&["verify-mapping", "--mix", list, path], more].concat());
+    let (code, stdout, stderr) = with("recommended,cuda-12.8,libcu++", &["--within-threads"])?;
+    assert!(code == 0 && !stdout.contains("not kept"), "{stdout}{stderr}");
+    let found = folder.path().to_str().ok_or("a path")?;
+    let (code, stdout, stderr) = with("recommended,hopper-guide", &["--counterexamples", found])?;
+    assert_eq!(code, 1, "{stdout}{stderr}");
+    for expected in [
+        "  recommended   yes          no\n",
+        "  hopper-guide  no           no\n",
+        "not kept, by hopper-guide, hopper-guide:\nname: MP\n",
+    ] {
+        assert!(stdout.contains(expected), "no {expected:?} in {stdout}");
+    }
+    let litmus = folder.path().join("MP.recommended--hopper-guide.litmus");
+    let (code, stdout, stderr) = run(&["litmus", litmus.to_str().ok_or("a path")?])?;
+    assert!(code == 0 && stdout.contains("is allowed"), "{stdout}{stderr}");
+    let (code, stdout, _) = with("recommended,hopper-guide", &["--format", "json"])?;
+    let rows: Vec<Value> = serde_json::from_str(&stdout)?;
+    let pair =
+        rows.iter().find(|row| row["mappings"].as_array().is_some_and(|both| both.len() == 2)).ok_or("no pair")?;
+    assert_eq!(
+        (code, &pair["mixtures"], &pair["not_kept"], &pair["not_kept_only_together"]),
+        (1, &2.into(), &1.into(), &0.into())
+    );
+    assert_eq!(pair["example"]["by"], "recommended, hopper-guide");
+    for (arguments, said) in [
+        (&["verify-mapping", "--mix", "abi"][..], "the mappings are recommended, fence,"),
+        (&["verify-mapping", "--within-threads"], "--mix"),
+        (&["verify-mapping", "--mix", "all", "--mutants"], "cannot be used with"),
+    ] {
+        let (code, stdout, stderr) = run(arguments)?;
+        assert!(code == 2 && stdout.is_empty() && stderr.contains(said), "{arguments:?}: {stdout}{stderr}");
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use regex::Regex;
 use strum::IntoStaticStr;
 
 use crate::{
+    mix,
     optimize::OptimizeArgs,
     run::sizes,
     until::Until,
@@ -655,6 +656,7 @@ pub struct TargetArgs {
   ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
   ptx-atomics verify-mapping --mutants --expansion 4
   ptx-atomics verify-mapping --optimize
+  ptx-atomics verify-mapping --mix recommended,hopper-guide
 
 Exit status: 0 every mapping is kept, or every mutant is caught, 1 some is not or the answer is unknown, 2 wrong usage.")]
 pub struct VerifyMappingArgs {
@@ -688,6 +690,13 @@ pub struct VerifyMappingArgs {
     /// for each target, with the wrong lowerings that are caught
     #[arg(long, conflicts_with_all = ["files", "sets", "rule", "races", "all", "shard", "counterexamples"])]
     pub mutants: bool,
+    /// Compile the threads of each program by different mappings, every two of these, and each alone: our strategies, those of
+    /// other pages and compilers (cuda-12.8, hopper-guide, llvm-22, llvm-23, libcu++, sycl, tilelang, triton), or all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mix::name, conflicts_with_all = ["optimize", "mutants", "expansions"])]
+    pub mix: Vec<String>,
+    /// With --mix, choose for each operation: a thread calls what other compilers have made
+    #[arg(long, requires = "mix")]
+    pub within_threads: bool,
     /// All programs of the sets, not a sample of each
     #[arg(long)]
     pub all: bool,

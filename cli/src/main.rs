@@ -12,6 +12,7 @@ mod litmus;
 mod llc;
 mod lower;
 mod lsp;
+mod mix;
 mod mutants;
 mod optimize;
 mod order;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, time::Instan
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
-    verify::{EXPANSIONS, Expansion, MAXIMUM, Report, verify, verify_these},
+    verify::{EXPANSIONS, Expansion, Found, MAXIMUM, Report, verify, verify_these},
 };
 use ptx_atomics::pass::{Diagnostic, Errors};
 use ptx_atomics::{memory_model::source::Rules, optimize::Rewrite};
@@ -16,7 +16,7 @@ use crate::{
     cli::{Format, VerifyMappingArgs},
     conditions,
     format::{columns, json, markdown_table},
-    litmus, mutants, output,
+    litmus, mix, mutants, output,
     render::{self, Lost},
 };
 
@@ -89,14 +89,16 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
         };
         return Ok((text, mutants::all_caught(&rows)));
     }
+    if !args.mix.is_empty() {
+        let (text, kept, found) = mix::work(args, &sets(args), |set| shard(args, set))?;
+        write(args, &found)?;
+        return Ok((text, kept));
+    }
     let mut rows = Vec::new();
     for (name, expansion, check) in tasks(args)? {
         let start = Instant::now();
         let report = check().map_err(|error| Diagnostic::new(error.to_string()))?;
-        if let Some(folder) = &args.counterexamples {
-            write(folder, &report)
-                .map_err(|(path, error)| Diagnostic::new(format!("cannot write '{path}': {error}")))?;
-        }
+        write(args, &report.found)?;
         let counts = report.counts;
         rows.push(SetVerdict {
             programs_of: name,
@@ -146,9 +148,7 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
         }
         return Ok(tasks);
     }
-    let all = || Set::iter().filter(|set| args.optimize || !set.is_for_the_optimizer_alone()).collect();
-    let sets: Vec<Set> = if args.sets.is_empty() { all() } else { args.sets.clone() };
-    for set in sets {
+    for set in sets(args) {
         let of_rmws = set.has_updates() || set.has_exchanges();
         // Behind the optimizer, of the others only one differs.
         let others = if args.optimize { 0..0 } else { 1..EXPANSIONS.len() };
@@ -166,6 +166,12 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
         }
     }
     Ok(tasks)
+}
+
+/// The sets that are asked for.
+fn sets(args: &VerifyMappingArgs) -> Vec<Set> {
+    let all = || Set::iter().filter(|set| args.optimize || !set.is_for_the_optimizer_alone()).collect();
+    if args.sets.is_empty() { all() } else { args.sets.clone() }
 }
 
 /// The expansions that are asked for.
@@ -194,14 +200,15 @@ fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     (1 + (k - 1) * every + args.offset % every, n * every)
 }
 
-/// Writes the first program that each mapping does not keep, and its PTX.
-fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)> {
+/// Writes the first program that each mapping does not keep, and its PTX, if that is asked for.
+fn write(args: &VerifyMappingArgs, found: &[Found]) -> Result<(), Errors> {
+    let Some(folder) = &args.counterexamples else { return Ok(()) };
     let at = |path: &Path| {
         let path = path.display().to_string();
-        move |error| (path, error)
+        move |error: std::io::Error| Diagnostic::new(format!("cannot write '{path}': {error}"))
     };
     fs::create_dir_all(folder).map_err(at(folder))?;
-    for found in &report.found {
+    for found in found {
         let stem =
             format!("{}.{}", found.source.name, found.mapping).replace(|c: char| !c.is_alphanumeric() && c != '.', "-");
         for (ending, text) in [("source.txt", found.source.to_string()), ("litmus", found.litmus().to_string())] {

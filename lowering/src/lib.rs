@@ -32,7 +32,7 @@ pub use ptx_isa::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget};
 pub use self::{
     abi::{Strategies, Strategy, UnknownStrategy},
     inline_asm::{Argument, InlineAsm},
-    legalize::{Change, FpAtomics, Lowering, Policy, Unsupported, lower, row},
+    legalize::{Change, FpAtomics, Lowering, Policy, Unsupported, by_steps, lower, row},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
     sequence::{A, B, C, D, Sequence},
 };

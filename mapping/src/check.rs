@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_lowering::{AtomicOp, Sequence};
+use ptx_atomics_lowering::AtomicOp;
 use ptx_atomics_optimize::Rewrite;
 use ptx_memory_model::{
     outcome::{Limits, State},
@@ -15,6 +15,7 @@ use ptx_memory_model::{
 use strum::Display;
 
 use crate::{
+    numbers::Numbers,
     optimize::optimized,
     translate::{Mapping, NoProgram, in_words, inline, operations},
 };
@@ -119,8 +120,7 @@ pub struct Checker<'m, 'l> {
     mappings: &'m [Mapping<'l>],
     /// What each mapping makes of an operation, as a number; nothing if the target has no lowering.
     known: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
-    /// The sequences by their numbers.
-    sequences: Vec<Sequence>,
+    sequences: Numbers,
     rules: Rules,
     limits: Limits,
     pub counts: Counts,
@@ -192,7 +192,7 @@ impl<'m, 'l> Checker<'m, 'l> {
     pub fn new(mappings: &'m [Mapping<'l>], rules: impl Into<Rules>, limits: Limits) -> Self {
         let known = mappings.iter().map(|_| HashMap::new()).collect();
         let (counts, rewritten) = (Counts::default(), HashMap::new());
-        Self { mappings, known, sequences: Vec::new(), rules: rules.into(), limits, counts, rewritten }
+        Self { mappings, known, sequences: Numbers::default(), rules: rules.into(), limits, counts, rewritten }
     }
 
     /// Checks a program under every mapping; under one behind the optimizer where that changes it.
@@ -230,8 +230,7 @@ impl<'m, 'l> Checker<'m, 'l> {
                 Some(index) => index,
                 None => {
                     self.counts.lowered += 1;
-                    let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
-                    let lowered = inline(&version.program, &sequences)?;
+                    let lowered = inline(&version.program, &self.sequences.all(numbers))?;
                     let (verdict, candidates) = judge(&admitted, &lowered, limits);
                     self.counts.candidates += candidates;
                     judged.push((version, lowered, verdict));
@@ -268,8 +267,7 @@ impl<'m, 'l> Checker<'m, 'l> {
             return Ok(false);
         }
         let Some(numbers) = self.numbers(operations(program, access)?, mapping)? else { return Ok(false) };
-        let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
-        let (verdict, candidates) = judge(admitted, &inline(program, &sequences)?, limits);
+        let (verdict, candidates) = judge(admitted, &inline(program, &self.sequences.all(&numbers))?, limits);
         self.counts.candidates += candidates;
         Ok(matches!(verdict, Verdict::Unsound(known) if states.iter().all(|state| known.contains(state))))
     }
@@ -308,8 +306,8 @@ impl<'m, 'l> Checker<'m, 'l> {
                 Some(number) => number,
                 None => {
                     let number = match self.mappings[mapping].sequence(&op, read) {
-                        Ok(sequence) => Some(self.number(sequence)),
-                        Err(NoProgram::Unsupported(_)) => None,
+                        Ok(sequence) => Some(self.sequences.of(&sequence)),
+                        Err(NoProgram::Unsupported(_) | NoProgram::NoRow { .. }) => None,
                         Err(unmodelled) => return Err(unmodelled),
                     };
                     self.known[mapping].insert((op, read), number);
@@ -320,13 +318,5 @@ impl<'m, 'l> Checker<'m, 'l> {
             numbers.push(number);
         }
         Ok(Some(numbers))
-    }
-
-    fn number(&mut self, sequence: Sequence) -> usize {
-        let known = self.sequences.iter().position(|known| *known == sequence);
-        known.unwrap_or_else(|| {
-            self.sequences.push(sequence);
-            self.sequences.len() - 1
-        })
     }
 }

@@ -7,7 +7,9 @@
 pub mod check;
 pub mod conditions;
 pub mod cycles;
+pub mod mix;
 pub mod mutants;
+mod numbers;
 pub mod optimize;
 mod placement;
 pub mod programs;

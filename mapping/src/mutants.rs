@@ -24,6 +24,7 @@ use ptx_memory_model::{
 
 use crate::{
     check::{Verdict, bounded, judge},
+    numbers::Numbers,
     programs::{self, Letter, Op, Set, on_one_gpu},
     translate::{NoProgram, inline, operations},
     verify::{Expansion, Mapped},
@@ -290,22 +291,6 @@ fn edited(sequence: &Sequence, target: &Target) -> Vec<(Edit, Sequence)> {
         all
     };
     statements.iter().enumerate().flat_map(at).collect()
-}
-
-/// Sequences by their numbers.
-#[derive(Default)]
-struct Numbers {
-    sequences: Vec<Sequence>,
-    known: HashMap<Sequence, usize>,
-}
-
-impl Numbers {
-    fn of(&mut self, sequence: &Sequence) -> usize {
-        *self.known.entry(sequence.clone()).or_insert_with(|| {
-            self.sequences.push(sequence.clone());
-            self.sequences.len() - 1
-        })
-    }
 }
 
 /// A mutant that is looked for.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use ptx_atomics_lowering::{
     A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported,
-    lower,
+    abi::{Other, RowKind, Step},
+    by_steps, lower,
     ptx::{self as asm, Instruction as Asm},
 };
 use ptx_atomics_optimize::Options;
@@ -22,6 +23,8 @@ use ptx_memory_model::{
 pub enum NoProgram {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unsupported(Vec<Unsupported>),
+    #[error("`{mapping}` has nothing for {operation}")]
+    NoRow { mapping: &'static str, operation: String },
     #[error("the model does not know {0}")]
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
@@ -52,6 +55,23 @@ impl<'l> Mapping<'l> {
             Err(errors) => Err(NoProgram::Unsupported(errors)),
         };
         Self { name, access, optimizer: None, lower: Box::new(lower) }
+    }
+
+    /// The mapping of somebody else: its rows as they are.
+    pub fn other(other: &'static Other, target: Target, access: Access) -> Self {
+        let lower = move |op: &AtomicOp, read: bool| {
+            let steps = steps(other, op).ok_or_else(|| NoProgram::NoRow {
+                mapping: other.name,
+                operation: format!("{:?} {} at {:?}", op.operation, op.ordering, op.scope),
+            })?;
+            let mut op = *op;
+            if let (Operation::Rmw(..), Some(scope)) = (op.operation, other.rmw_scope) {
+                op.scope = SyncScope::Threads(scope);
+            }
+            let sequence = by_steps(&op, steps, &target).map_err(NoProgram::Unsupported)?;
+            Ok(if other.reduces && !read { reduced(sequence) } else { sequence })
+        };
+        Self { name: other.name.into(), access, optimizer: None, lower: Box::new(lower) }
     }
 
     /// The same behind the optimizer.
@@ -91,6 +111,36 @@ impl<'l> Mapping<'l> {
         let sequences = asked.iter().map(|(op, read)| self.sequence(op, *read)).collect::<Result<Vec<_>, _>>()?;
         inline(source, &sequences.iter().collect::<Vec<_>>())
     }
+}
+
+/// The steps of the row that a mapping has for an operation.
+fn steps(other: &Other, op: &AtomicOp) -> Option<&'static [Step]> {
+    let SyncScope::Threads(scope) = op.scope else { return None };
+    let (kind, ordering) = match op.operation {
+        Operation::Fence => (RowKind::Fence, op.ordering),
+        Operation::Load(_) => (RowKind::Load, op.ordering),
+        Operation::Store(_) => (RowKind::Store, op.ordering),
+        Operation::Rmw(..) => (RowKind::Rmw, op.ordering),
+        Operation::CmpXchg { failure, .. } => {
+            (RowKind::Rmw, if other.ignores_failure { op.ordering } else { op.ordering.join(failure) })
+        }
+    };
+    let row = other.row(kind, ordering, matches!(op.operation, Operation::CmpXchg { .. }))?;
+    other.scopes.contains(&scope).then_some(row.sequences[0])
+}
+
+/// A sequence without the results that nobody reads, where a `red` has the ordering: an `atom` without a result may be one.
+fn reduced(sequence: Sequence) -> Sequence {
+    let reduce = |mut statement: asm::Statement| {
+        if let asm::Statement::Instruction { instruction: Asm::Atom(atom), .. } = &mut statement
+            && matches!(atom.sem, None | Some(asm::AtomSem::Relaxed | asm::AtomSem::Release))
+            && atom.op != asm::AtomOp::Cas
+        {
+            atom.d = asm::Operand::Sink;
+        }
+        statement
+    };
+    sequence.statements().iter().cloned().map(reduce).collect()
 }
 
 /// What the atomic operations and fences of a program ask for, in its order, on such memory; and whether the result is read.

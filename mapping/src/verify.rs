@@ -185,6 +185,8 @@ pub struct Report {
     pub found: Vec<Found>,
 }
 
+/// A program that is not kept.
+#[derive(Clone, Debug)]
 pub struct Found {
     pub mapping: String,
     pub source: Source,
@@ -254,14 +256,27 @@ pub fn verify_these(sources: &[Source], expansion: &Expansion, rules: impl Into<
 
 type Each<'e> = &'e (dyn Fn((usize, usize), &mut dyn FnMut(&str, &Program<Cpp>)) + Sync);
 
-fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'_>) -> Result<Report, NoProgram> {
-    let mappings = &expansion.mappings();
+/// Does a part of the work on each core: number `k`, from 1 on, of `n`, divided further.
+pub(crate) fn on_all_cores<T: Send>(
+    (k, n): (usize, usize),
+    work: impl Fn((usize, usize)) -> Result<T, NoProgram> + Sync,
+) -> Result<Vec<T>, NoProgram> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let work = |index: usize| {
+    let work = &work;
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..threads).map(|index| scope.spawn(move || work((k + index * n, n * threads)))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect()
+    })
+}
+
+fn run(expansion: &Expansion, rules: Rules, shard: (usize, usize), each: Each<'_>) -> Result<Report, NoProgram> {
+    let mappings = &expansion.mappings();
+    let reports = on_all_cores(shard, |shard| {
         let mut checker = Checker::new(mappings, rules, expansion.limits());
         let mut found: Vec<Found> = Vec::new();
         let mut error = None;
-        each((k + index * n, n * threads), &mut |name, program| {
+        each(shard, &mut |name, program| {
             if error.is_some() {
                 return;
             }
@@ -282,10 +297,6 @@ fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'
             }
         });
         error.map_or(Ok(Report { counts: checker.counts, rewritten: checker.rewritten, found }), Err)
-    };
-    let reports = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
-        workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect::<Result<Vec<_>, _>>()
     })?;
     let mut whole = Report { counts: Counts::default(), rewritten: HashMap::new(), found: Vec::new() };
     for report in reports {

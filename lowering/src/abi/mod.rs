@@ -9,6 +9,7 @@ mod barriers;
 mod carrier;
 mod nvidia;
 mod one_sided;
+mod others;
 mod row;
 mod strategy;
 
@@ -18,6 +19,7 @@ pub use self::{
     barriers::barriers,
     carrier::Carrier,
     nvidia::ABI,
+    others::{OTHERS, Other},
     row::{Row, RowKind, RowName, Step},
     strategy::{Strategies, Strategy, UnknownStrategy},
 };

@@ -23,6 +23,18 @@ pub enum RowKind {
     Rmw,
 }
 
+impl RowKind {
+    /// The function of the C++ library, as the document names it.
+    pub(super) fn function(self) -> &'static str {
+        match self {
+            Self::Fence => "atomic_thread_fence",
+            Self::Load => "atomic_load",
+            Self::Store => "atomic_store",
+            Self::Rmw => "atomic_<rmw op>",
+        }
+    }
+}
+
 /// One instruction of a mapping, for any scope and any read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -106,13 +118,7 @@ impl fmt::Display for Step {
 /// Prints the row's first column in the document's words.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = match self.kind {
-            RowKind::Fence => "atomic_thread_fence",
-            RowKind::Load => "atomic_load",
-            RowKind::Store => "atomic_store",
-            RowKind::Rmw => "atomic_<rmw op>",
-        };
-        write!(f, "{function}(memory_order_{}, thread_scope_<scope>)", self.ordering)
+        write!(f, "{}(memory_order_{}, thread_scope_<scope>)", self.kind.function(), self.ordering)
     }
 }
 

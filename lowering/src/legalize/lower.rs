@@ -92,6 +92,21 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     supported(body.finish(), changes, Some(RowName(kind, ordering)), target, error)
 }
 
+/// An operation by these steps, as they are, whatever the policy would choose: what the mapping of somebody else becomes.
+///
+/// # Errors
+/// All reasons why the target has no such sequence.
+pub fn by_steps(op: &AtomicOp, steps: &[Step], target: &Target) -> Result<Sequence, Vec<Unsupported>> {
+    let mut changes = Vec::new();
+    let (_, implementation) =
+        implementation(op.operation, &Policy::default(), target, &mut changes).map_err(|error| vec![error])?;
+    let SyncScope::Threads(scope) = op.scope else { return Ok(Sequence::default()) };
+    let emit = Emit { scope, target, access: op.operation.access(), mmio: false };
+    let mut body = Body::default();
+    implementation.expand(steps, op.operation, &emit, &mut body);
+    supported(body.finish(), changes, None, target, None).map(|lowering| lowering.sequence)
+}
+
 /// The lowering, or all reasons why the target has none.
 fn supported(
     sequence: Sequence,

@@ -22,7 +22,7 @@ mod word;
 
 pub use self::{
     change::Change,
-    lower::{Lowering, lower, row},
+    lower::{Lowering, by_steps, lower, row},
     policy::{FpAtomics, Policy},
     refusal::Unsupported,
 };

@@ -1,0 +1,195 @@
+//! What others make of atomics: other pages of NVIDIA, and compilers and libraries whose code may be linked with ours.
+//!
+//! Each is written in the notation of [`ABI`](super::ABI), and is nothing that we lower by: the mapping check compares them
+//! (`ptx-atomics verify-mapping --mix`). They are of 32 and 64 bits, and of a target that has all of PTX's fences.
+
+use std::fmt;
+
+use itertools::Itertools;
+
+use super::row::{Row, RowKind, rows};
+use crate::{
+    abi::ABI,
+    op::Ordering,
+    ptx::Scope::{self, Cluster, Cta, Gpu, Sys},
+};
+
+/// A mapping of somebody else.
+#[derive(Debug)]
+pub struct Other {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Where it stands or what was measured.
+    pub source: &'static str,
+    /// The scopes that a program can ask it for.
+    pub scopes: &'static [Scope],
+    /// Its rows; a row that it lacks is an operation that no program can ask it for.
+    rows: &'static [Row],
+    /// Its rows for a compare and exchange, where they are not those of other read-modify-writes.
+    exchanges: Option<&'static [Row]>,
+    /// Whether its rows are those of [`ABI`] where [`Self::rows`] has none.
+    else_abi: bool,
+    /// The scope of its read-modify-writes that are no compare and exchange, whatever a program asks for.
+    pub rmw_scope: Option<Scope>,
+    /// Whether a compare and exchange is lowered by the ordering of its success alone.
+    pub ignores_failure: bool,
+    /// Whether an `atom` whose result nobody reads becomes a `red`, where that has its ordering: a compare and exchange has none.
+    pub reduces: bool,
+}
+
+impl Other {
+    /// The row of an operation, if there is one; `exchange` if it is a compare and exchange.
+    pub fn row(&self, kind: RowKind, ordering: Ordering, exchange: bool) -> Option<&'static Row> {
+        let rows = if exchange { self.exchanges.unwrap_or(self.rows) } else { self.rows };
+        let in_rows = |rows: &'static [Row]| rows.iter().find(|row| row.is(kind, ordering));
+        in_rows(rows).or_else(|| self.else_abi.then(|| in_rows(ABI)).flatten())
+    }
+}
+
+/// Prints what differs from [`ABI`], in the notation of the tables; all rows if the others are none of it.
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in self.rows {
+            let name = format!("{}({})", row.kind.function(), row.ordering);
+            let steps = row.sequences[0].iter().join(" ");
+            let steps = match self.rmw_scope {
+                Some(scope) if row.kind == RowKind::Rmw => steps.replace("<scope>", scope.into()),
+                _ => steps,
+            };
+            writeln!(f, "{name:<28} => {{ {steps} }}")?;
+        }
+        Ok(())
+    }
+}
+
+const LIKE_ABI: Other = Other {
+    name: "",
+    source: "",
+    scopes: &[Cta, Cluster, Gpu, Sys],
+    rows: &[],
+    exchanges: None,
+    else_abi: true,
+    rmw_scope: None,
+    ignores_failure: false,
+    reduces: false,
+};
+
+/// All of them.
+#[rustfmt::skip]
+pub const OTHERS: &[Other] = &[
+    Other {
+        name: "cuda-12.8",
+        source: "'Atomics Application Binary Interface' of CUDA 12.8.1: the seq_cst rows, and otherwise the page of today",
+        rows: rows! {
+            atomic_store(seq_cst)    => { fence.sc.<scope>; st.release.<scope>; }
+            atomic_<rmw op>(seq_cst) => { fence.sc.<scope>; atom.acq_rel.<scope>.<rmw op>; }
+        },
+        ..LIKE_ABI
+    },
+    Other {
+        name: "hopper-guide",
+        source: "the page of that name beside the Hopper tuning guide: the seq_cst rows, and otherwise the page of today",
+        rows: rows! {
+            atomic_load(seq_cst) => { fence.sc.<scope>; ld.relaxed.<scope>; }
+        },
+        ..LIKE_ABI
+    },
+    Other {
+        name: "llvm-22",
+        source: "llc 22.1.8, measured for sm_90 and PTX 8.6",
+        rows: rows! {
+            atomic_store(seq_cst)    => { fence.sc.<scope>; st.release.<scope>; }
+            atomic_<rmw op>(seq_cst) => { atom.relaxed.<scope>.<rmw op>; }
+            atomic_<rmw op>(release) => { atom.relaxed.<scope>.<rmw op>; }
+            atomic_<rmw op>(acquire) => { atom.relaxed.<scope>.<rmw op>; }
+            atomic_<rmw op>(acq_rel) => { atom.relaxed.<scope>.<rmw op>; }
+            atomic_<rmw op>(relaxed) => { atom.relaxed.<scope>.<rmw op>; }
+        },
+        exchanges: Some(ABI),
+        rmw_scope: Some(Gpu),
+        ..LIKE_ABI
+    },
+    Other {
+        name: "llvm-23",
+        source: "llc 23.1.4, measured for sm_90 and PTX 8.6",
+        rows: rows! {
+            atomic_store(seq_cst) => { fence.sc.<scope>; st.release.<scope>; }
+        },
+        ..LIKE_ABI
+    },
+    Other {
+        name: "libcu++",
+        source: "NVIDIA/cccl, libcudacxx/include/cuda/std/__atomic/functions, read on 2026-11-28",
+        rows: rows! {
+            atomic_thread_fence(release) => { fence.acq_rel.<scope>; }
+            atomic_thread_fence(acquire) => { fence.acq_rel.<scope>; }
+        },
+        ..LIKE_ABI
+    },
+    Other {
+        name: "sycl",
+        source: "intel/llvm, libclc/libspirv/lib/ptx-nvidiacl, read on 2026-11-28; its `membar` is a `fence.sc` from sm_70 on",
+        scopes: &[Cta, Gpu, Sys],
+        rows: rows! {
+            atomic_store(seq_cst)        => { fence.sc.<scope>; st.release.<scope>; }
+            atomic_<rmw op>(seq_cst)     => { fence.sc.<scope>; atom.acq_rel.<scope>.<rmw op>; }
+            atomic_thread_fence(release) => { fence.acq_rel.<scope>; }
+            atomic_thread_fence(acquire) => { fence.acq_rel.<scope>; }
+        },
+        ignores_failure: true,
+        ..LIKE_ABI
+    },
+    Other {
+        name: "tilelang",
+        source: "tile-ai/tilelang, src/tl_templates/cuda/atomic.h after #2713: its additions of f16, bf16 and vectors; all else is libcu++",
+        scopes: &[Gpu],
+        rows: rows! {
+            atomic_thread_fence(release) => { fence.acq_rel.<scope>; }
+            atomic_thread_fence(acquire) => { fence.acq_rel.<scope>; }
+            atomic_<rmw op>(seq_cst)     => { atom.acq_rel.<scope>.<rmw op>; }
+        },
+        exchanges: Some(ABI),
+        ..LIKE_ABI
+    },
+    Other {
+        name: "triton",
+        source: "triton-lang/triton, LoadStoreOpToLLVM.cpp of the NVIDIA backend: read-modify-writes up to acq_rel, `red` since #10724, and nothing else",
+        scopes: &[Cta, Gpu, Sys],
+        rows: rows! {
+            atomic_<rmw op>(release) => { atom.release.<scope>.<rmw op>; }
+            atomic_<rmw op>(acquire) => { atom.acquire.<scope>.<rmw op>; }
+            atomic_<rmw op>(acq_rel) => { atom.acq_rel.<scope>.<rmw op>; }
+            atomic_<rmw op>(relaxed) => { atom.relaxed.<scope>.<rmw op>; }
+        },
+        else_abi: false,
+        reduces: true,
+        ..LIKE_ABI
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mapping_has_a_name_of_its_own_and_a_source() {
+        assert!(OTHERS.iter().map(|other| other.name).all_unique());
+        for other in OTHERS {
+            assert!(!other.name.is_empty() && !other.source.is_empty() && !other.scopes.is_empty(), "{other:?}");
+        }
+    }
+
+    /// A row that says what the ABI says first would hide that the two agree.
+    #[test]
+    fn what_stands_for_itself_differs_from_the_abi() {
+        for other in OTHERS.iter().filter(|other| other.else_abi) {
+            for row in other.rows {
+                let abi = ABI.iter().find(|abi| abi.is(row.kind, row.ordering));
+                if row.kind == RowKind::Rmw && other.rmw_scope.is_some() {
+                    continue;
+                }
+                assert_ne!(abi.map(|abi| abi.sequences[0]), Some(row.sequences[0]), "{}: {row}", other.name);
+            }
+        }
+    }
+}
