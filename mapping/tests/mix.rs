@@ -31,13 +31,14 @@ const RIGHT_IN_CPP11: [&str; 3] = ["proven", "cuda-12.8", "triton"];
 
 fn main() {
     type Test = fn() -> Result<(), Failed>;
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
         ("mappings that are right may be mixed", right_ones),
         ("each wrong mapping has an example", wrong_ones),
         ("C++11", cpp11),
         ("the load of the page beside the Hopper guide", hopper),
         ("a compare and exchange by its success alone", sycl),
         ("mappings that are right alone, and wrong together", apart),
+        ("a fence behind an atomic of Triton", triton),
         ("a mapping that has no row", no_row),
         ("the book's tables are those of the code", book),
     ];
@@ -207,6 +208,23 @@ fn apart() -> Result<(), Failed> {
         assert!(cell.mixtures > mixtures, "{unit:?} chooses no more: {}", cell.mixtures);
         mixtures = cell.mixtures;
     }
+    Ok(())
+}
+
+/// Triton's `red` begins no acquire pattern: a fence that another compiler puts behind it acquires nothing.
+fn triton() -> Result<(), Failed> {
+    let program = "name: MP\nP0@0.0: st.rlx.gpu x 1; fence.rel.gpu; st.rlx.gpu y 2\n\
+                   P1@1.0: rmw.exch.rel.gpu y 3; fence.sc.gpu; r0=ld.rlx.gpu x\n";
+    for other in names().into_iter().filter(|name| !WRONG.contains(name) && *name != "triton") {
+        let mixed = check(&named(&[other, "triton"]), Unit::Operation, program)?;
+        assert!(
+            mixed.is_some_and(|by| by == format!("{other}, {other}, {other}, triton, {other}, {other}")),
+            "{other}"
+        );
+        assert_eq!(check(&named(&[other]), Unit::Operation, program)?, None);
+    }
+    let read = program.replace("rmw", "r1=rmw");
+    assert_eq!(check(&named(&["recommended", "triton"]), Unit::Operation, &read)?, None);
     Ok(())
 }
 
