@@ -4,9 +4,10 @@
 //! `docs/reference.md` says how the chapters are read; `scripts/book` has them made and puts them behind it.
 
 mod code;
-pub mod introduction;
+pub mod generated;
 mod operations;
 pub mod others;
+mod overview;
 mod rows;
 mod section;
 mod targets;

@@ -1,18 +1,23 @@
-//! The parts of `docs/reference.md` that are made of tables.
+//! The parts of the documentation that are made of tables.
 
 use ptx_atomics_lowering::{Change, sass::Note};
 use strum::{EnumMessage, IntoEnumIterator};
 
-use crate::RULES;
+use crate::{RULES, overview};
 
-/// The parts by their names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
-pub fn parts() -> [(&'static str, String); 2] {
-    [("rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()), ("notes", notes())]
+/// The parts by their files and names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+pub fn parts() -> [(&'static str, &'static str, String); 4] {
+    [
+        ("reference.md", "rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()),
+        ("reference.md", "notes", notes()),
+        ("nvptx.md", "scopes", overview::scopes()),
+        ("nvptx.md", "sequences", overview::sequences()),
+    ]
 }
 
-/// The text with its generated parts as they are now.
-pub fn renewed(text: &str) -> String {
-    parts().iter().fold(text.to_owned(), |text, (name, part)| {
+/// The text of a file with its generated parts as they are now.
+pub fn renewed(file: &str, text: &str) -> String {
+    parts().iter().filter(|(of, ..)| *of == file).fold(text.to_owned(), |text, (_, name, part)| {
         let start = format!("<!-- generated: {name} -->\n");
         match text.split_once(&start).and_then(|(front, rest)| Some((front, rest.split_once("<!-- end -->")?.1))) {
             Some((front, behind)) => format!("{front}{start}{part}<!-- end -->{behind}"),
