@@ -23,12 +23,12 @@ use regex::Regex;
 use strum::IntoStaticStr;
 
 use crate::{
-    mix,
     optimize::OptimizeArgs,
     run::sizes,
     until::Until,
     values::{
-        file, first_elements, named, named_file, one_of, parameter, positive, rewrites, seconds, shard, strategies,
+        file, first_elements, mapping, named, named_file, one_of, parameter, positive, rewrites, seconds, shard,
+        strategies,
     },
     version::long_version,
 };
@@ -692,7 +692,7 @@ pub struct VerifyMappingArgs {
     pub mutants: bool,
     /// Compile the threads of each program by different mappings, every two of these, and each alone: our strategies, those of
     /// other pages and compilers (cuda-12.8, hopper-guide, llvm-22, llvm-23, libcu++, sycl, tilelang, triton), or all
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mix::name, conflicts_with_all = ["optimize", "mutants", "expansions"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping, conflicts_with_all = ["optimize", "mutants", "expansions"])]
     pub mix: Vec<String>,
     /// With --mix, choose for each operation: a thread calls what other compilers have made
     #[arg(long, requires = "mix")]

@@ -57,15 +57,6 @@ pub fn names(list: &[String]) -> Vec<String> {
     list.iter().flat_map(|name| if name == "all" { all().collect() } else { vec![name.clone()] }).collect()
 }
 
-/// A name on the command line.
-pub fn name(text: &str) -> Result<String, String> {
-    let known = mix::names();
-    if text == "all" || known.contains(&text) {
-        return Ok(text.to_owned());
-    }
-    Err(format!("the mappings are {}, and all", known.join(", ")))
-}
-
 /// What is printed, whether every mixture is kept, and what is not.
 pub fn work(
     args: &VerifyMappingArgs,
@@ -173,13 +164,14 @@ impl Cells<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::mapping;
 
     #[test]
     fn every_name_is_a_mapping() {
         for known in mix::names() {
-            assert_eq!(name(known).ok().as_deref(), Some(known));
+            assert_eq!(mapping(known).ok().as_deref(), Some(known));
             assert!(mix::mapping(known).is_some_and(|mapping| mapping.name == known), "{known}");
         }
-        assert!(name("all").is_ok() && name("abi").is_err());
+        assert!(mapping("all").is_ok() && mapping("abi").is_err());
     }
 }
