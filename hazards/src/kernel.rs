@@ -44,6 +44,10 @@ pub struct Kernel {
     pub written: Vec<String>,
     /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
     pub unread: Vec<(u32, String)>,
+    /// Whether some of these are asynchronous instructions, of which it is not known what they order.
+    pub has_unknown_order: bool,
+    /// What the assembler makes into something else for the target: a line, and what.
+    pub assembled: Vec<(u32, String)>,
 }
 
 /// A basic block.

@@ -424,6 +424,27 @@ fn errors_have_places() {
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [x]",
         "4:1: the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate",
     );
+    // What PTX 9.3 to 9.5 brings, and what is not modelled of it.
+    cell(
+        "cp.async.bulk.relaxed.sys.b128.global.shared::cta.bulk_group [y], [x], 16",
+        "4:1: copies in bulk are weak here: leave `.relaxed`, its scope and `.b128` out",
+    );
+    cell(
+        "cp.async.bulk.wait_group.sync_restrict::proxy::async 0",
+        "4:1: what such a wait tells the generic proxy is not known: leave `.sync_restrict::proxy::async` out",
+    );
+    cell(
+        "fabric.submit",
+        "4:1: the fabric has no place in the model: write the copy as a store or a load of the other thread",
+    );
+    cell(
+        "multimem.st.async.release.sys.u32 [x], 1",
+        "4:1: a variable has one place here: write an instruction for each copy of it in place of `multimem`",
+    );
+    cell(
+        "ld.global.proxy::readonly.u32 r0, [x]",
+        "4:1: what orders the read-only proxy is not known: leave `.proxy::readonly` out",
+    );
     cell("fence.proxy.async.local", "4:1: no thread sees the local memory of another: write a register in place of it");
     cell("fence.proxy.async.tensor", "4:19: 'fence.proxy.async' has no modifier .tensor");
     cell("fence.proxy.tensor", "4:13: there is no `fence.proxy.tensor`");

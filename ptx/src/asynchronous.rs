@@ -40,9 +40,20 @@ use crate::{
     instruction::Address,
     parse::{ParseError, ParseErrors},
     syntax,
-    target::Requirement,
+    target::{Requirement, Sm},
     word::{Scope, Space},
 };
+
+/// What an assembler makes of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assembled {
+    /// What it says.
+    AsWritten,
+    /// A trap.
+    Trap,
+    /// A barrier and a store or reduction that is not asynchronous.
+    Synchronous,
+}
 
 /// An asynchronous instruction, or one that orders them, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +121,11 @@ impl Asynchronous {
         &self.modifiers
     }
 
+    /// The instruction without its operands: `mbarrier.inval.shared::cta.b64`.
+    pub fn mnemonic(&self) -> String {
+        std::iter::once(self.family.words()).chain(self.modifiers.iter().copied()).collect::<Vec<_>>().join(".")
+    }
+
     /// The first modifier of a kind.
     pub fn modifier(&self, kind: ModifierKind) -> Option<&'static str> {
         self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
@@ -153,6 +169,28 @@ impl Asynchronous {
         match self.argument(role)? {
             Argument::Address(address) => Some(address),
             _ => None,
+        }
+    }
+
+    /// Whether only its form is known, as measured, and not what it orders: the fabric, asynchronous stores to several memories,
+    /// and waits that are restricted to a proxy, of PTX 9.3 to 9.5.
+    pub fn has_unknown_order(&self) -> bool {
+        let words = self.family.words();
+        words.starts_with("fabric.")
+            || matches!(self.family, Family::MultimemStAsync | Family::MultimemRedAsync)
+            || self.family == Family::CpAsyncBulkWaitGroup && self.has("sync_restrict::proxy::async")
+    }
+
+    /// What ptxas 13.5 makes of it on a GPU, as its machine code shows.
+    pub fn assembled_for(&self, sm: Sm) -> Assembled {
+        // What has no tensor cores of the fifth generation has no asynchronous stores to global memory and no fabric.
+        let is_consumer = sm.number() >= 120;
+        match self.family {
+            _ if !is_consumer => Assembled::AsWritten,
+            Family::FabricTryGetAsync | Family::FabricTryPutAsync | Family::FabricTryRedAsync => Assembled::Trap,
+            Family::MultimemStAsync | Family::MultimemRedAsync => Assembled::Synchronous,
+            Family::StAsync | Family::RedAsync if self.argument(Role::Barrier).is_none() => Assembled::Synchronous,
+            _ => Assembled::AsWritten,
         }
     }
 

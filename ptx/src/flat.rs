@@ -63,7 +63,7 @@ pub enum Operand {
     Address(Box<Operand>, i64),
     /// `[map, {x, y}]`: the address of a tensor map, and a place in the tensor.
     Tensor(Box<Operand>, Vec<Operand>),
-    /// `{…}`
+    /// `{…}`, and the parts of a fabric handle `[endpoint, offset]`.
     Vector(Vec<Operand>),
     /// `_`, or what is not read here.
     Nothing,

@@ -54,7 +54,7 @@ mod target;
 mod word;
 
 pub use self::{
-    asynchronous::{Argument, Asynchronous, Family, ModifierKind, Outline, Role},
+    asynchronous::{Argument, Assembled, Asynchronous, Family, ModifierKind, Outline, Role},
     declaration::{Head, Initial, Parameter, Variable, short_name},
     form::{Form, takes},
     instruction::*,

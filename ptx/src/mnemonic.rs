@@ -165,6 +165,15 @@ pub const MNEMONICS: &[Mnemonic] = {
         row("multimem.red").updates(NAMED),
         row("multimem.cp.async.bulk").updates(NAMED).later(),
         row("multimem.cp.reduce.async.bulk").updates(NAMED).later(),
+        row("multimem.st.async").writes(NAMED).later(),
+        row("multimem.red.async").updates(NAMED).later(),
+        row("fabric.try_get.async").updates(NAMED).later(),
+        row("fabric.try_put.async").updates(NAMED).later(),
+        row("fabric.try_red.async").updates(NAMED).later(),
+        row("fabric.try_pullred.async").updates(NAMED).later(),
+        row("fabric.try_atom.async").updates(NAMED).later(),
+        row("fabric.submit").orders(Group),
+        row("fabric.wait").orders(Group),
         row("prefetch").hints(),
         row("prefetchu").hints(),
         row("applypriority").hints(),
@@ -220,6 +229,7 @@ pub const MNEMONICS: &[Mnemonic] = {
         row("cp.async.mbarrier").updates(SHARED).later(),
         row("mbarrier.test_wait").reads(SHARED).orders(Barrier).result(),
         row("mbarrier.try_wait").reads(SHARED).orders(Barrier).result(),
+        row("mbarrier.check_layout").reads(SHARED).result(),
         plain("mbarrier.pending_count"),
         row("clusterlaunchcontrol.try_cancel").writes(SHARED).later(),
         plain("clusterlaunchcontrol.query_cancel"),
@@ -354,7 +364,12 @@ mod tests {
             |row| has_word(row, &["fence", "membar", "cp_fence"]),
             &[],
         );
-        check("group", |row| row.order == Some(Order::Group), |row| has_word(row, &["commit", "wait"]), &[]);
+        check(
+            "group",
+            |row| row.order == Some(Order::Group),
+            |row| has_word(row, &["commit", "wait"]),
+            &["fabric.submit"],
+        );
         check(
             "barrier",
             |row| row.order == Some(Order::Barrier),
@@ -385,7 +400,12 @@ mod tests {
         check(
             "loads",
             |row| row.reads && !row.writes,
-            |row| has_word(row, &["ld", "load", "tex", "tld4", "suld", "test_wait", "try_wait", "mma_async"]),
+            |row| {
+                has_word(
+                    row,
+                    &["ld", "load", "tex", "tld4", "suld", "test_wait", "try_wait", "check_layout", "mma_async"],
+                )
+            },
             &[],
         );
         check(
@@ -397,7 +417,21 @@ mod tests {
         check(
             "reads and writes",
             |row| row.reads && row.writes,
-            |row| has_word(row, &["atom", "red", "sured", "cp", "arrive", "expect_tx", "complete_tx", "tensormap"]),
+            |row| {
+                let says = [
+                    "atom",
+                    "red",
+                    "sured",
+                    "cp",
+                    "arrive",
+                    "expect_tx",
+                    "complete_tx",
+                    "tensormap",
+                    "try_get",
+                    "try_put",
+                ];
+                has_word(row, &says) || has_word(row, &["try_red", "try_pullred", "try_atom"])
+            },
             // Of a barrier and of a load, `red` is a modifier; a copy may be prefetched, grouped and waited for.
             &[
                 "redux",

@@ -61,7 +61,7 @@ const GPUS: &[Gpu] = &[
 
 /// The PTX versions from 3.2 on, as ranges of minor versions.
 const VERSIONS: &[(u8, RangeInclusive<u8>)] =
-    &[(3, 2..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=4)];
+    &[(3, 2..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=5)];
 
 const fn gpu(name: &'static str, number: u32, major: u8, minor: u8) -> Gpu {
     Gpu { name, number, ptx: PtxVersion(major, minor) }
@@ -345,6 +345,6 @@ mod tests {
         let sm = "sm_91".parse::<Sm>().expect_err("sm_91").to_string();
         assert!(sm.starts_with("unknown GPU 'sm_91'; the known ones are sm_20, ") && sm.ends_with("sm_121f"));
         let ptx = "ptx89".parse::<PtxVersion>().expect_err("ptx89").to_string();
-        assert!(ptx.starts_with("unknown PTX version 'ptx89'; the known ones are ptx32, ") && ptx.ends_with("ptx94"));
+        assert!(ptx.starts_with("unknown PTX version 'ptx89'; the known ones are ptx32, ") && ptx.ends_with("ptx95"));
     }
 }

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     let mut trials = vec![
         Trial::test("every form is read as it prints", round_trip),
         Trial::test("what is no form says why", reasons),
+        Trial::test("the book names what came after the manual", book),
         trial("the measured verdicts are ours".into(), missing, move || verdicts(&fs::read_to_string(path)?)),
         trial("near misses are rejected by both".into(), newest.missing(), move || near_misses(&newest, 23)),
     ];
@@ -97,6 +98,23 @@ fn reasons() -> Result<(), Failed> {
     // As CUTLASS has it.
     let first: Asynchronous = vector("{x, y, z, _}").parse()?;
     assert_eq!(first.to_string(), vector("{x, y, z, _}"));
+    Ok(())
+}
+
+/// Each family that began with PTX 9.3 or later, with the first version and the GPUs that have it.
+fn book() -> Result<(), Failed> {
+    let docs = fs::read_to_string(root().join("docs/async.md"))?;
+    let first = |family: Family| {
+        let own = all().iter().filter(move |form| form.family() == family).map(Asynchronous::requirement);
+        own.min_by_key(|requirement| requirement.ptx)
+    };
+    let newer = Family::all().filter_map(|family| Some((family, first(family)?)));
+    let newer: Vec<_> = newer.filter(|(_, requirement)| requirement.ptx >= PtxVersion(9, 3)).collect();
+    assert!(newer.len() > 10, "{newer:?}");
+    for (family, requirement) in newer {
+        let row = format!("| `{family}` | {} | {} |", requirement.ptx, requirement.gpus);
+        assert!(docs.contains(&row), "docs/async.md lacks the row: {row}");
+    }
     Ok(())
 }
 
@@ -189,7 +207,9 @@ fn rejected(assembler: &Assembler, target: &Target, instructions: &[String]) -> 
         }
         let Err(error) = assembler.judge(target, text.as_bytes())? else { return Err("nothing is rejected".into()) };
         let found = error.lines().into_iter().filter_map(|(line, why)| Some((*at.get(&line)?, why)));
-        let found: Vec<_> = found.filter(|(_, why)| !why.starts_with("Advisory")).collect();
+        // What is to go is still taken.
+        let is_advice = |why: &str| why.starts_with("Advisory") || why.contains("deprecated in PTX version");
+        let found: Vec<_> = found.filter(|(_, why)| !is_advice(why)).collect();
         if found.is_empty() {
             return Err(error.to_string().into());
         }
@@ -240,7 +260,8 @@ fn agree(assembler: &Assembler, sm: Sm, every: usize) -> Result<(), Failed> {
 /// assembler.
 fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
     // Words of these the assembler ignores behind other instructions.
-    let foreign = |family| matches!(family, Family::TensormapReplaceTile | Family::Tcgen05Cp);
+    let foreign =
+        |family| matches!(family, Family::TensormapReplaceTile | Family::Tcgen05Cp | Family::FabricTryPullredAsync);
     let forms = all().iter().filter(|form| !foreign(form.family()));
     let vocabulary: BTreeSet<_> = forms.flat_map(|form| form.modifiers().to_vec()).collect();
     let vocabulary: Vec<_> = vocabulary.into_iter().collect();
@@ -262,12 +283,15 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
         for at in 0..words.len() {
             let other = vocabulary[(index * 7 + at * 31) % vocabulary.len()];
             let with = |middle: &[&'static str]| [&words[..at], middle, &words[at + 1..]].concat();
-            // The assembler takes `st.async` without what the manual asks for.
-            if form.family() != Family::StAsync {
+            // The assembler takes `st.async` and what goes through the fabric without what the manual asks for.
+            let needs_less = form.family() == Family::StAsync || form.family().words().starts_with("fabric.");
+            if !needs_less {
                 add(with(&[]), arguments);
             }
             // It ignores scopes of copies.
-            let ignored = ModifierKind::of(other) == ModifierKind::Scope && form.family().words().starts_with("cp.");
+            let begins = |words: &str| form.family().words().starts_with(words);
+            let is_scope = ModifierKind::of(other) == ModifierKind::Scope;
+            let ignored = is_scope && begins("cp.") || other == "pred" && begins("wgmma.");
             if !ignored && !words.contains(&other) {
                 add(with(&[other]), arguments);
                 add(with(&[words[at], other]), arguments);
@@ -285,7 +309,7 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
     let misses: Vec<_> = misses.into_iter().filter(|miss| miss.parse::<Asynchronous>().is_err()).collect();
     let mut taken: BTreeSet<&String> = BTreeSet::new();
     for sm in ["sm_90a", "sm_100a", "sm_103a", "sm_120a"] {
-        let target = Target::new(sm.parse()?, Some(PtxVersion(9, 4)))?;
+        let target = Target::new(sm.parse()?, Some(PtxVersion(9, 5)))?;
         let rejected = rejected(assembler, &target, &misses)?;
         taken
             .extend(misses.iter().enumerate().filter(|(index, _)| !rejected.contains_key(index)).map(|(_, miss)| miss));

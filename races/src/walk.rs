@@ -872,6 +872,7 @@ fn is_fence(family: Family) -> bool {
     matches!(
         family,
         FenceProxyAlias
+            | FenceAlias
             | FenceProxyAsync
             | FenceProxyTensormapGeneric
             | FenceProxyAsyncGeneric

@@ -28,7 +28,7 @@ pub struct Assembler {
 pub const ASSEMBLERS: [Assembler; 3] = [
     Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (20,  90), not: &[],    ptx: PtxVersion(7, 8) },
     Assembler { name: "ptxas-12.9", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (50, 121), not: &[],    ptx: PtxVersion(8, 8) },
-    Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas",      sm: (75, 121), not: &[101], ptx: PtxVersion(9, 4) },
+    Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas",      sm: (75, 121), not: &[101], ptx: PtxVersion(9, 5) },
 ];
 
 impl Assembler {

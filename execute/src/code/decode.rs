@@ -1,7 +1,7 @@
 //! Functions in the flat form of `ptx/` as programs.
 
 use ptx_isa::{
-    Code, Family, Module, Places, Runtime, Space, Type, Variable,
+    Asynchronous, Code, Family, Module, Places, Role, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Flat, Library, Operand},
 };
@@ -354,6 +354,9 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
             // It says that others may begin, and orders nothing.
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::Nothing,
+            Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
+                return Err(form.mnemonic());
+            }
             Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
                 form: (**form).clone(),
                 arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
@@ -606,4 +609,17 @@ fn symbol(operand: &Operand) -> Option<usize> {
         Operand::Symbol(symbol) => Some(*symbol),
         _ => None,
     }
+}
+
+/// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories, or it tells of the layout
+/// and the reports of a barrier.
+fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
+    let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
+    let family = form.family();
+    form.has_unknown_order()
+        || reports
+        || matches!(
+            family,
+            Family::MultimemCpAsyncBulk | Family::MultimemCpReduceAsyncBulk | Family::MbarrierCheckLayout
+        )
 }

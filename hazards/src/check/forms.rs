@@ -70,6 +70,8 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         .iter()
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
+    let assembled = kernel.assembled.iter().cloned();
+    findings.extend(assembled.map(|(line, what)| finding(kernel, line, None, Verdict::Note, what)));
     let mut useful: FxHashMap<u32, FxHashSet<Space>> = FxHashMap::default();
     for (point, spaces) in &flow.useful {
         useful.entry(event(graph, *point).line).or_default().extend(spaces);

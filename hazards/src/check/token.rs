@@ -218,5 +218,5 @@ pub fn is_asynchronous(kernel: &Kernel) -> bool {
                 | EventKind::Unknown(_)
         )
     };
-    events.into_iter().any(|event| !ordinary(&event.kind))
+    kernel.has_unknown_order || events.into_iter().any(|event| !ordinary(&event.kind))
 }

@@ -1,7 +1,7 @@
 //! What the check takes from the code of a kernel, in its own words.
 
 use ptx_isa::{
-    Fence, FenceSem, Scope, Sem,
+    Assembled, Fence, FenceSem, Scope, Sem, Sm,
     flat::{Access, Action, NotInlined, Operand, Step, SymbolName},
 };
 
@@ -32,10 +32,28 @@ pub fn fence(fence: &Fence) -> Semantics {
     Semantics { acquires: fence.sem != Some(FenceSem::Release), releases: fence.sem != Some(FenceSem::Acquire) }
 }
 
+/// Whether it is asynchronous, and it is not known what it orders.
+pub fn has_unknown_order(action: &Action) -> bool {
+    matches!(action, Action::Asynchronous(form, _) if form.has_unknown_order())
+}
+
+/// What the assembler makes of an asynchronous instruction for a `.target`, if that is not what it says; with its line.
+pub fn assembled(step: &Step, target: &str) -> Option<(u32, String)> {
+    let Action::Asynchronous(form, _) = &step.action else { return None };
+    let sm: Sm = target.split(',').next()?.trim().parse().ok()?;
+    let what = match form.assembled_for(sm) {
+        Assembled::AsWritten => return None,
+        Assembled::Trap => "a trap",
+        Assembled::Synchronous => "a membar and an operation that is not asynchronous",
+    };
+    Some((step.line, format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
+}
+
 /// What is not understood of an instruction, in words that follow "not checked:".
 pub fn unread(action: &Action) -> Option<String> {
     Some(match action {
         Action::Unknown(mnemonic) => format!("the instruction `{mnemonic}`"),
+        Action::Asynchronous(form, _) if form.has_unknown_order() => format!("the instruction `{}`", form.mnemonic()),
         Action::Call(_, NotInlined::Runtime(_)) => return None,
         Action::Call(_, NotInlined::NotNamed) => "a call through a pointer".into(),
         Action::Call(callee, why) => {

@@ -328,7 +328,7 @@ fn control_flow() {
          to 3 when !p0
          block 3
          14: unknown: the instruction `frobnicate.b32`
-         15: unknown: the instruction `multimem.cp.async.bulk.global.shared::cta.bulk_group`
+         15: start bulk store: async write global ?%rd1[..16], async read shared ?%r2[..16]
          16: unknown: a call through a pointer
          to 1 when !p0
          to 4 when p0
@@ -337,7 +337,6 @@ fn control_flow() {
          v0 = value of the thread in block 1
          p0 = v0 == 1 of the thread in block 1
          not read: line 14: the instruction `frobnicate.b32`
-         not read: line 15: the instruction `multimem.cp.async.bulk.global.shared::cta.bulk_group`
          not read: line 16: a call through a pointer",
     );
 }
@@ -505,5 +504,36 @@ fn a_load_in_front_of_its_allocation() {
          13: start tensor load: tensor read tensor tcgen05.alloc of line 17[..1]
          v0 = thread in 0..=127 of the thread
          p0 = v0 in 0..=31 of the warp",
+    );
+}
+
+/// What is known of PTX 9.3 to 9.5 is its form: what orders it is not checked, and said so.
+#[test]
+fn forms_whose_order_is_not_known() {
+    check(
+        "fabric.try_put.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128 [%r1, %rd2], [%r2], 16, [bar];
+         fabric.submit.commit_group;
+         fabric.wait.sync_restrict::read 0;
+         multimem.st.async.release.sys.global.u32 [%rd1], %r1;
+         cp.async.bulk.wait_group.sync_restrict::proxy::async 0;
+         ld.global.proxy::readonly.u32 %r1, [%rd1];
+         mbarrier.check_layout.layout::v1.shared::cta.b64 %p1, [bar];
+         fence.alias.sync_restrict::read.release.sys;
+         ret;",
+        "threads 128
+         block 0
+         6: unknown: the instruction `fabric.try_put.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128`
+         7: unknown: the instruction `fabric.submit.commit_group`
+         8: unknown: the instruction `fabric.wait.sync_restrict::read`
+         9: unknown: the instruction `multimem.st.async.release.sys.global.u32`
+         10: unknown: the instruction `cp.async.bulk.wait_group.sync_restrict::proxy::async`
+         11: unknown: the instruction `ld.global.proxy::readonly.u32`
+         13: proxy fence other
+         not read: line 6: the instruction `fabric.try_put.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128`
+         not read: line 7: the instruction `fabric.submit.commit_group`
+         not read: line 8: the instruction `fabric.wait.sync_restrict::read`
+         not read: line 9: the instruction `multimem.st.async.release.sys.global.u32`
+         not read: line 10: the instruction `cp.async.bulk.wait_group.sync_restrict::proxy::async`
+         not read: line 11: the instruction `ld.global.proxy::readonly.u32`",
     );
 }

@@ -32,7 +32,7 @@ pub(crate) struct Thread<'p> {
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
 /// Instructions of PTX that have no place in a litmus test: a mnemonic or a modifier, and what to write.
-const REFUSED: [(&str, &str); 13] = [
+const REFUSED: [(&str, &str); 18] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
@@ -41,6 +41,14 @@ const REFUSED: [(&str, &str); 13] = [
     ("cvta", "an address is the same in every state space here: write `mov.u64` in place of `cvta`"),
     ("call", "a thread calls nothing: write the instructions of the function in place of the call"),
     ("nc", "`.nc` reads what no thread writes: leave it out"),
+    ("proxy::readonly", "what orders the read-only proxy is not known: leave `.proxy::readonly` out"),
+    ("fabric", "the fabric has no place in the model: write the copy as a store or a load of the other thread"),
+    ("multimem", "a variable has one place here: write an instruction for each copy of it in place of `multimem`"),
+    (
+        "sync_restrict::proxy::async",
+        "what such a wait tells the generic proxy is not known: leave `.sync_restrict::proxy::async` out",
+    ),
+    ("check_layout", "the layout of a barrier is not in the model: leave `mbarrier.check_layout` out"),
     ("local", "no thread sees the local memory of another: write a register in place of it"),
     (
         "griddepcontrol",

@@ -27,6 +27,10 @@ pub enum Argument {
         /// As many as the tensor has dimensions.
         coordinates: Vec<Operand>,
     },
+    /// `[endpoint, offset]`, `[endpoint, offset, counter]`: a place behind a fabric handle, and the counter of what arrived.
+    Handle(Vec<Operand>),
+    /// `p|q`: two predicates that are written.
+    Pair(Name, Name),
 }
 
 /// What an operand is for.
@@ -50,6 +54,8 @@ pub enum Role {
     Parity,
     /// Whether the phase has ended; or another predicate that is written.
     Done,
+    /// What a barrier reports of errors.
+    Report,
     /// How long a wait may take, in nanoseconds.
     TimeLimit,
     /// How many threads arrive, or are expected.
@@ -58,6 +64,8 @@ pub enum Role {
     Bytes,
     /// How many groups may still be in flight.
     Pending,
+    /// Which threads of the warp take part.
+    Members,
     /// Which CTAs of the cluster receive the data or the signal.
     CtaMask,
     /// Which bytes of every 16 are written.
@@ -128,6 +136,12 @@ impl Display for Argument {
                 vector(f, coordinates)?;
                 f.write_str("]")
             }
+            Self::Handle(parts) => {
+                f.write_str("[")?;
+                list(f, parts)?;
+                f.write_str("]")
+            }
+            Self::Pair(p, q) => write!(f, "{}|{}", p.0, q.0),
         }
     }
 }
@@ -144,9 +158,14 @@ fn print(f: &mut Formatter<'_>, operand: &Operand) -> fmt::Result {
 
 fn vector(f: &mut Formatter<'_>, elements: &[Operand]) -> fmt::Result {
     f.write_str("{")?;
+    list(f, elements)?;
+    f.write_str("}")
+}
+
+fn list(f: &mut Formatter<'_>, elements: &[Operand]) -> fmt::Result {
     for (index, element) in elements.iter().enumerate() {
         f.write_str(if index == 0 { "" } else { ", " })?;
         print(f, element)?;
     }
-    f.write_str("}")
+    Ok(())
 }

@@ -10,6 +10,8 @@
 //! | `imm`, `imm=4/8` | a constant, or one of these |
 //! | `[b64]`, `[b32]` | an address, in a register of this width |
 //! | `[tensor]` | a tensor map with coordinates |
+//! | `[b32,b64]` | a fabric handle: its parts, in registers of these widths |
+//! | `pred/pred` | two predicates, `p` and `q` of `p|q` |
 //! | `<b32*4>`, `<b32*registers>` | a vector, whose length is a number or follows from the modifiers |
 //! | `<b32/_*4>` | some of its elements may be `_`, but not all |
 //! | `_` | the sink |
@@ -178,6 +180,9 @@ enum ParameterType {
     /// In a register of this type.
     Address(String),
     Tensor,
+    /// In registers of these types.
+    Handle(Vec<String>),
+    Pair,
     Value(String),
     Vector {
         ty: String,
@@ -216,6 +221,7 @@ impl ParameterType {
         Some(match text {
             "_" => Self::Sink,
             "pred" => Self::Predicate,
+            "pred/pred" => Self::Pair,
             "!pred" => Self::Negation,
             "imm" => Self::Constant(Vec::new()),
             "[tensor]" => Self::Tensor,
@@ -226,6 +232,9 @@ impl ParameterType {
                         .map(|value| value.parse::<i64>().ok().map(i64::cast_unsigned))
                         .collect::<Option<_>>()?,
                 ),
+                (_, Some(parts), _) if parts.contains(',') => {
+                    Self::Handle(parts.split(',').map(ToOwned::to_owned).collect())
+                }
                 (_, Some(register), _) => Self::Address(register.to_owned()),
                 (_, _, Some(vector)) => {
                     let (ty, length) = vector.split_once('*')?;
@@ -268,6 +277,16 @@ impl ParameterType {
                 }
                 _ => return None,
             },
+            (Self::Handle(types), Shape::Memory { parts, suffix: None }) if parts.len() == types.len() => {
+                Argument::Handle(parts.iter().map(value).collect::<Option<_>>()?)
+            }
+            (Self::Pair, Shape::Pair(pair)) => {
+                let name = |operand: &syntax::Operand<'_>| match &operand.shape {
+                    Shape::Name { name, suffix: None } => Some(Name(name.text.to_owned().into())),
+                    _ => None,
+                };
+                Argument::Pair(name(&pair[0])?, name(&pair[1])?)
+            }
             (Self::Value(_), _) => Argument::Value(value(operand)?),
             (Self::Vector { length, sinks, .. }, Shape::Vector(elements))
                 if Some(elements.len()) == count(length, words) =>
@@ -306,6 +325,14 @@ impl ParameterType {
                     .map(|index| register("b32", index))
                     .collect::<Option<_>>()?,
             },
+            Self::Handle(types) => {
+                let part = |(part, ty): (usize, &String)| register(ty, index * 8 + part);
+                Argument::Handle(types.iter().enumerate().map(part).collect::<Option<_>>()?)
+            }
+            Self::Pair => {
+                let name = |number: usize| Name(format!("%pred_{number}").into());
+                Argument::Pair(name(index), name(index + 1))
+            }
             Self::Value(ty) => Argument::Value(register(ty, index)?),
             Self::Vector { ty, length, .. } => {
                 let elements = (0..count(length, words)?).map(|index| register(ty, index)).collect::<Option<_>>()?;
@@ -328,6 +355,8 @@ impl ParameterType {
             }
             Self::Address(_) => "an address".into(),
             Self::Tensor => format!("a tensor map with {} coordinates", length("coordinates")),
+            Self::Handle(types) => format!("a fabric handle of {} parts", types.len()),
+            Self::Pair => "a pair of predicates".into(),
             Self::Value(name) => format!("a value of type .{}", ty(name)),
             Self::Vector { ty: name, length: count, .. } => format!("a vector of {} .{}", length(count), ty(name)),
         }

@@ -32,6 +32,11 @@ const SPECIFIC: Gpus = Gpus::specific(&[90, 100, 101, 103, 107, 110, 120, 121], 
 /// Those of them behind sm_90a.
 const NEWER: Gpus = Gpus::specific(&[100, 101, 103, 107, 110, 120, 121], true);
 
+/// With strong bulk copies from global memory to the cluster.
+const CLUSTER: Gpus = Gpus::specific(&[90, 100, 101, 103, 107, 110], true);
+/// With what sm_107 brings.
+const RUBIN: Gpus = Gpus::specific(&[107], true);
+
 /// Names for what stands in many rows.
 #[rustfmt::skip]
 pub(super) const NAMES: &[(&str, &str)] = &[
@@ -48,6 +53,11 @@ pub(super) const NAMES: &[(&str, &str)] = &[
                     collector::b(0..3+1)::discard"),
     ("PHASE",      "phase_type::primary|phase_type::conditional"),
     ("BULK",       "destination:[b64] source:[b64] size:b32"),
+    ("STRONG",     "relaxed cta|cluster|gpu|sys b128"),
+    ("FABRIC",     "mbarrier::report::fabric"),
+    ("UNITS",      "mbarrier::complete_tx::16B FABRIC"),
+    ("PUT",        "source:[b64] size:b32 barrier:[b64]"),
+    ("PULL",       "destination:[b64] source:[b32,b64] size:b32 barrier:[b64] members:imm=4294967295"),
     ("MASK",       "cta_mask:b16@multicast::cluster"),
     ("POLICY",     "policy:b64@HINT"),
     ("MATRICES",   "d:[b32] a:b64|[b32] b:b64"),
@@ -75,6 +85,15 @@ pub(super) const WORDS: &[(&str, &str, Requirement)] = &[
     ("cp.async.mbarrier",       "shared::cta",              since(80, 7, 8)),
     ("cp.async",                "L2::",                     since(80, 7, 4)),
     ("cp.async.bulk",           "cp_mask",                  since(100, 8, 6)),
+    ("cp.async.bulk",           "weak",                     since(90, 9, 3)),
+    ("cp.async.bulk",           "relaxed",                  since(90, 9, 3)),
+    ("cp.async.bulk",           "multicast::cluster::16b",  since(90, 9, 4)),
+    ("cp.async.bulk.wait_group", "sync_restrict::",         since(90, 9, 5)),
+    ("cp.reduce.async.bulk",    "relaxed",                  since(90, 9, 3)),
+    ("multimem.cp.async.bulk",  "cp_mask",                  since(100, 9, 1)),
+    ("multimem.cp.async.bulk",  "weak",                     since(90, 9, 3)),
+    ("multimem.cp.async.bulk",  "relaxed",                  since(90, 9, 3)),
+    ("multimem.cp.reduce",      "relaxed",                  since(90, 9, 3)),
     ("cp.async.bulk.tensor",    "cta_group::",              on(TENSOR, 8, 6)),
     ("barrier.cluster",         "release",                  since(90, 8, 0)),
     ("barrier.cluster",         "relaxed",                  since(90, 8, 0)),
@@ -105,6 +124,7 @@ pub(super) const FORMS: &[Forms] = {
         (FenceProxyGenericFabric, since(100, 9, 3), "", &["alias acquire|release sys"]),
         (FenceProxyFabricGeneric, since(100, 9, 3), "", &["alias acquire|release sys"]),
         (FenceProxyFabricFabric, since(100, 9, 3), "", &["alias acquire|release sys"]),
+        (FenceAlias, since(90, 9, 5), "", &["sync_restrict::read release sys"]),
         (FenceMbarrierInit, since(90, 8, 0), "", &["release cluster"]),
         (Fence, since(90, 8, 6), "", &[
             "acquire sync_restrict::shared::cluster cluster",
@@ -185,6 +205,19 @@ pub(super) const FORMS: &[Forms] = {
         (MbarrierTryWaitParity, since(90, 7, 8), "done:pred barrier:[b64] parity:b32 time_limit:b32?", &[
             "{PHASE} {acquire|relaxed cta|cluster} {SHARED} b64",
         ]),
+        (MbarrierTestWait, since(90, 9, 3), "done:pred/pred report:b8? barrier:[b64] state:b64", &[
+            "phase_type::primary {acquire|relaxed cta|cluster} {SHARED} b64",
+        ]),
+        (MbarrierTestWaitParity, since(90, 9, 3), "done:pred/pred report:b8? barrier:[b64] parity:b32", &[
+            "phase_type::primary {acquire|relaxed cta|cluster} {SHARED} b64",
+        ]),
+        (MbarrierTryWait, since(90, 9, 3), "done:pred/pred report:b8? barrier:[b64] state:b64 time_limit:b32?", &[
+            "phase_type::primary {acquire|relaxed cta|cluster} {SHARED} b64",
+        ]),
+        (MbarrierTryWaitParity, since(90, 9, 3), "done:pred/pred report:b8? barrier:[b64] parity:b32 time_limit:b32?", &[
+            "phase_type::primary {acquire|relaxed cta|cluster} {SHARED} b64",
+        ]),
+        (MbarrierCheckLayout, since(90, 9, 3), "done:pred barrier:[b64]", &["layout::v0|layout::v1 {SHARED} b64"]),
         (MbarrierPendingCount, since(80, 7, 0), "count:b32 state:b64", &["b64"]),
         (CpAsync, since(80, 7, 0), "destination:[b64] source:[b64] size:imm=4/8/16 source_size:b32? POLICY", &[
             "ca SHARED global {L2::64B|L2::128B|L2::256B} {HINT}",
@@ -203,34 +236,72 @@ pub(super) const FORMS: &[Forms] = {
         (CpAsyncWaitGroup, since(80, 7, 0), "pending:imm", &[""]),
         (CpAsyncWaitAll, since(80, 7, 0), "", &[""]),
         (CpAsyncBulk, since(90, 8, 0), "BULK barrier:[b64] MASK POLICY", &[
-            "shared::cluster global TX {multicast::cluster} {HINT}",
+            "{weak} shared::cluster global TX {multicast::cluster} {HINT}",
         ]),
-        (CpAsyncBulk, since(90, 8, 6), "BULK barrier:[b64] POLICY", &["shared::cta global TX {HINT}"]),
+        (CpAsyncBulk, on(CLUSTER, 9, 3), "BULK barrier:[b64] MASK POLICY", &[
+            "STRONG shared::cluster global TX {multicast::cluster} {HINT}",
+        ]),
+        (CpAsyncBulk, since(90, 9, 4), "BULK barrier:[b64] cta_mask:b16 POLICY", &[
+            "{weak} shared::cluster global TX multicast::cluster::16b {HINT}",
+        ]),
+        (CpAsyncBulk, on(RUBIN, 9, 4), "BULK barrier:[b64] cta_mask:b32 POLICY", &[
+            "{weak} shared::cluster global TX multicast::cluster::32b {HINT}",
+        ]),
+        (CpAsyncBulk, since(90, 8, 6), "BULK barrier:[b64] POLICY", &["{weak} shared::cta global TX {HINT}"]),
+        (CpAsyncBulk, since(90, 9, 3), "BULK barrier:[b64] POLICY", &["STRONG shared::cta global TX {HINT}"]),
         (CpAsyncBulk, since(90, 9, 2), "BULK ignored_left:b32 ignored_right:b32 barrier:[b64] POLICY", &[
-            "shared::cta global TX ignore_oob {HINT}",
+            "{weak} shared::cta global TX ignore_oob {HINT}",
         ]),
-        (CpAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &["shared::cluster shared::cta TX"]),
+        (CpAsyncBulk, since(90, 9, 3), "BULK ignored_left:b32 ignored_right:b32 barrier:[b64] POLICY", &[
+            "STRONG shared::cta global TX ignore_oob {HINT}",
+        ]),
+        (CpAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &["{weak} shared::cluster shared::cta TX"]),
+        (CpAsyncBulk, since(90, 9, 3), "BULK barrier:[b64]", &[
+            "relaxed cta|cluster b128 shared::cluster shared::cta TX",
+        ]),
         (CpAsyncBulk, since(90, 8, 0), "BULK POLICY byte_mask:b16@cp_mask", &[
-            "global shared::cta bulk_group {HINT} {cp_mask}",
+            "{weak} global shared::cta bulk_group {HINT} {cp_mask}",
+        ]),
+        (CpAsyncBulk, since(90, 9, 3), "BULK POLICY byte_mask:b16@cp_mask", &[
+            "STRONG global shared::cta bulk_group {HINT} {cp_mask}",
         ]),
         (CpAsyncBulkCommitGroup, since(90, 8, 0), "", &[""]),
-        (CpAsyncBulkWaitGroup, since(90, 8, 0), "pending:imm", &["{read}"]),
+        (CpAsyncBulkWaitGroup, since(90, 8, 0), "pending:imm", &["{read}", "sync_restrict::proxy::async"]),
         (CpAsyncBulkPrefetch, since(90, 8, 0), "source:[b64] size:b32 POLICY", &["L2 global {HINT}"]),
         (CpReduceAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &[
-            "shared::cluster shared::cta TX and|or|xor b32",
-            "shared::cluster shared::cta TX add|min|max u32|s32",
-            "shared::cluster shared::cta TX inc|dec u32",
-            "shared::cluster shared::cta TX add u64",
+            "{relaxed cta|cluster} shared::cluster shared::cta TX and|or|xor b32",
+            "{relaxed cta|cluster} shared::cluster shared::cta TX add|min|max u32|s32",
+            "{relaxed cta|cluster} shared::cluster shared::cta TX inc|dec u32",
+            "{relaxed cta|cluster} shared::cluster shared::cta TX add u64",
         ]),
         (CpReduceAsyncBulk, since(90, 8, 0), "BULK POLICY", &[
-            "global shared::cta bulk_group {HINT} and|or|xor b32|b64",
-            "global shared::cta bulk_group {HINT} add|min|max u32|s32|u64",
-            "global shared::cta bulk_group {HINT} min|max s64|f16|bf16",
-            "global shared::cta bulk_group {HINT} inc|dec u32",
-            "global shared::cta bulk_group {HINT} add f32|f64",
-            "global shared::cta bulk_group {HINT} add noftz f16|bf16",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} and|or|xor b32|b64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} add|min|max u32|s32|u64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} min|max s64|f16|bf16",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} inc|dec u32",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} add f32|f64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} add noftz f16|bf16",
         ]),
-        (CpReduceAsyncBulk, since(90, 9, 4), "BULK POLICY", &["global shared::cta bulk_group {HINT} add noftz f32"]),
+        (CpReduceAsyncBulk, since(90, 9, 4), "BULK POLICY", &[
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group {HINT} add noftz f32",
+        ]),
+        (MultimemCpAsyncBulk, since(90, 9, 1), "BULK byte_mask:b16@cp_mask", &[
+            "{weak} global shared::cta bulk_group {cp_mask}",
+        ]),
+        (MultimemCpAsyncBulk, since(90, 9, 3), "BULK byte_mask:b16@cp_mask", &[
+            "STRONG global shared::cta bulk_group {cp_mask}",
+        ]),
+        (MultimemCpReduceAsyncBulk, since(90, 9, 1), "BULK", &[
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group and|or|xor b32|b64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group add|min|max u32|s32|u64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group min|max s64|f16|bf16",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group inc|dec u32",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group add f32|f64",
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group add noftz f16|bf16",
+        ]),
+        (MultimemCpReduceAsyncBulk, since(90, 9, 4), "BULK", &[
+            "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group add noftz f32",
+        ]),
         (CpAsyncBulkTensor, since(90, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] POLICY", &[
             "DIM shared::cta global {tile} TX {GROUP} {HINT}",
         ]),
@@ -299,6 +370,7 @@ pub(super) const FORMS: &[Forms] = {
             "mmio release sys {global} b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
             "release gpu|sys {global} b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
         ]),
+        (StAsync, since(90, 9, 2), "destination:[b64] value:b128 barrier:[b64]", &["{weak} {shared::cluster} TX b128"]),
         (RedAsync, since(90, 8, 1), "destination:[b64] value:element barrier:[b64]", &[
             "relaxed cluster {shared::cluster} TX inc|dec u32",
             "relaxed cluster {shared::cluster} TX min|max u32|s32",
@@ -315,6 +387,51 @@ pub(super) const FORMS: &[Forms] = {
             "mmio release sys {global} and|or|xor b32",
             "mmio release sys {global} add u32|s32|u64|s64",
         ]),
+        (MultimemStAsync, since(100, 9, 3), "destination:[b64] value:element", &[
+            "release gpu|sys {global} b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
+        ]),
+        (MultimemRedAsync, since(100, 9, 3), "destination:[b64] value:element", &[
+            "release gpu|sys {global} add u32|s32|u64",
+        ]),
+        (FabricTryGetAsync, since(100, 9, 3), "destination:[b64] source:[b32,b64] size:b32 barrier:[b64] POLICY", &[
+            "shared::cta TX FABRIC {HINT} relaxed sys b128",
+        ]),
+        (FabricTryPutAsync, since(100, 9, 3), "destination:[b32,b64] PUT byte_mask:b16@cp_mask", &[
+            "{multimem} shared::cta UNITS {cp_mask} relaxed sys b128",
+        ]),
+        (FabricTryPutAsync, since(100, 9, 3), "destination:[b32,b64,b64] PUT", &[
+            "{multimem} shared::cta UNITS counted::bytes relaxed sys b128",
+        ]),
+        (FabricTryRedAsync, since(100, 9, 3), "destination:[b32,b64] PUT", &[
+            "{multimem} shared::cta UNITS relaxed sys and|or|xor b32|b64",
+            "{multimem} shared::cta UNITS relaxed sys min|max u32|s32|u64|s64|f16|bf16",
+            "{multimem} shared::cta UNITS relaxed sys add u32|u64|f16|bf16|f32|f64",
+        ]),
+        (FabricTryRedAsync, since(100, 9, 3), "destination:[b32,b64,b64] PUT", &[
+            "{multimem} shared::cta UNITS counted::bytes relaxed sys and|or|xor b32|b64",
+            "{multimem} shared::cta UNITS counted::bytes relaxed sys min|max u32|s32|u64|s64|f16|bf16",
+            "{multimem} shared::cta UNITS counted::bytes relaxed sys add u32|u64|f16|bf16|f32|f64",
+        ]),
+        (FabricTryPullredAsync, since(100, 9, 3), "PULL", &[
+            "multimem shared::cta TX FABRIC relaxed sys and|or|xor b32|b64 sync",
+            "multimem shared::cta TX FABRIC relaxed sys min|max u32|s32|u64|s64|f16|bf16 sync",
+            "multimem shared::cta TX FABRIC relaxed sys add u32|u64|f16|bf16|f32 sync",
+        ]),
+        (FabricTryPullredAsync, on(NEWER, 9, 3), "PULL", &[
+            "multimem shared::cta TX FABRIC relaxed sys min|max e4m3|e5m2 sync",
+            "multimem shared::cta TX FABRIC relaxed sys add acc::f32 f16|bf16|e4m3|e5m2 sync",
+            "multimem shared::cta TX FABRIC relaxed sys add acc::f16 e4m3|e5m2 sync",
+        ]),
+        (FabricTryAtomAsync, since(100, 9, 4), "destination:[b32,b64] reduced:[b64] source:[b64] barrier:[b64]", &[
+            "shared::cta UNITS relaxed sys and|or|xor b32|b64",
+            "shared::cta UNITS relaxed sys min|max u32|s32|u64|s64|f16x2|bf16x2",
+            "shared::cta UNITS relaxed sys add u32|u64|f16x2|bf16x2|f32|f64",
+            "shared::cta UNITS relaxed sys exch|cas b32|b64|b128",
+        ]),
+        (FabricSubmit, since(100, 9, 3), "", &["{op_restrict::fetching}"]),
+        (FabricSubmitCommitGroup, since(100, 9, 5), "", &[""]),
+        (FabricWait, since(100, 9, 3), "", &["sync_restrict::reads"]),
+        (FabricWait, since(100, 9, 5), "pending:imm", &["sync_restrict::read"]),
         (BarrierClusterArrive, since(90, 7, 8), "", &["{release|relaxed} {aligned}"]),
         (BarrierClusterWait, since(90, 7, 8), "", &["{acquire} {aligned}"]),
         (GriddepcontrolWait, since(90, 7, 8), "", &[""]),

@@ -91,12 +91,17 @@ impl<'m> Builder<'_, 'm> {
     ) -> (Action, Vec<Option<Register>>) {
         let (first, row) = (of.words[0], of.row);
         let is_fence = matches!(first, "fence" | "membar");
-        let is_asynchronous = Family::of(of.words).is_some() && !is_fence || of.has("proxy") || of.has("mbarrier_init");
+        let is_asynchronous = Family::of(of.words).is_some() && !is_fence
+            || of.has("proxy")
+            || of.has("mbarrier_init")
+            || of.has("alias");
         let action = match first {
             _ if is_asynchronous => match Asynchronous::read(of.of) {
                 Ok(form) => {
                     let arguments = self.arguments(frame, &form);
-                    Action::Asynchronous(Box::new(form), arguments)
+                    let report = form.arguments().iter().position(|(role, _)| *role == Role::Report);
+                    let written = report.map_or(Vec::new(), |index| self.written(frame, &of.of.operands[index]));
+                    return (Action::Asynchronous(Box::new(form), arguments), [writes, written].concat());
                 }
                 Err(_) if first == "griddepcontrol" || of.has("prefetch") => Action::Nothing,
                 Err(_) => Action::Unknown(of.mnemonic()),
@@ -106,6 +111,8 @@ impl<'m> Builder<'_, 'm> {
             "ld" | "st" if of.words.iter().any(|word| word.split("::").next() == Some("param")) => {
                 return self.passed(frame, of, writes);
             }
+            // What orders the read-only proxy is not known.
+            "ld" if of.has("proxy::readonly") => Action::Unknown(of.mnemonic()),
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
             "discard" => Action::Nothing,
@@ -225,6 +232,9 @@ impl<'m> Builder<'_, 'm> {
 
     fn arguments(&mut self, frame: &mut Frame<'m>, form: &Asynchronous) -> Vec<(Role, Operand)> {
         let operand = |(role, argument): &(Role, Argument)| {
+            if let Argument::Pair(p, q) = argument {
+                return [(*role, p), (Role::Report, q)].map(|(role, p)| (role, self.name(frame, &p.0, None))).to_vec();
+            }
             let operand = match argument {
                 Argument::Value(operand) => self.value(frame, operand),
                 Argument::Predicate { p, negated } => match self.name(frame, &p.0, None) {
@@ -242,10 +252,12 @@ impl<'m> Builder<'_, 'm> {
                     let map = Box::new(self.name(frame, &map.0, None));
                     Operand::Tensor(map, coordinates.iter().map(|one| self.value(frame, one)).collect())
                 }
+                Argument::Handle(parts) => Operand::Vector(parts.iter().map(|one| self.value(frame, one)).collect()),
+                Argument::Pair(..) => Operand::Nothing,
             };
-            (*role, operand)
+            vec![(*role, operand)]
         };
-        form.arguments().iter().map(operand).collect()
+        form.arguments().iter().flat_map(operand).collect()
     }
 
     fn value(&mut self, frame: &mut Frame<'m>, operand: &instruction::Operand) -> Operand {

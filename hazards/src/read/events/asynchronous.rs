@@ -68,6 +68,7 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
     };
     Some(vec![match form.family() {
         FenceProxyAlias
+        | FenceAlias
         | MembarProxyAlias
         | FenceProxyGenericFabric
         | FenceProxyFabricGeneric
@@ -104,6 +105,7 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
         MbarrierExpectTx
         | MbarrierCompleteTx
         | MbarrierPendingCount
+        | MbarrierCheckLayout
         | MbarrierTestWait
         | MbarrierTestWaitParity
         | MbarrierTryWait
@@ -119,6 +121,9 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
 impl Maker<'_> {
     pub(super) fn asynchronous(&mut self, form: &Asynchronous, step: &Step) -> Vec<EventKind> {
         use Family::*;
+        if form.has_unknown_order() {
+            return vec![EventKind::Unknown(format!("the instruction `{}`", form.mnemonic()))];
+        }
         if let Some(kinds) = by_words(form) {
             return kinds;
         }
@@ -136,7 +141,9 @@ impl Maker<'_> {
             | CpAsyncMbarrierArrive
             | Tcgen05Commit => self.at_mbarrier(of),
             CpAsyncWaitGroup | CpAsyncBulkWaitGroup | WgmmaWaitGroup => vec![wait_group(of)],
-            CpAsync | CpAsyncBulk | CpReduceAsyncBulk => self.copy(of),
+            CpAsync | CpAsyncBulk | CpReduceAsyncBulk | MultimemCpAsyncBulk | MultimemCpReduceAsyncBulk => {
+                self.copy(of)
+            }
             CpAsyncBulkTensor | CpReduceAsyncBulkTensor => self.tensor_copy(of),
             StAsync | RedAsync | ClusterlaunchcontrolTryCancelAsync => self.remote_write(of),
             WgmmaMmaAsync | WgmmaMmaAsyncSp => self.warpgroup_product(of),
@@ -203,7 +210,7 @@ impl Maker<'_> {
             let read = self.access(source, Space::Global, Proxy::Generic, (true, false));
             return vec![start(Operation::Copy, vec![Access { extent, ..written }, Access { extent, ..read }], None)];
         }
-        let is_reduce = of.form.family() == Family::CpReduceAsyncBulk;
+        let is_reduce = matches!(of.form.family(), Family::CpReduceAsyncBulk | Family::MultimemCpReduceAsyncBulk);
         let [to, from] = [0, 1].map(|index| of.space(index).unwrap_or(ptx_isa::Space::Global));
         let written = self.named(destination, to, Proxy::Async, (is_reduce, true));
         let read = self.named(source, from, Proxy::Async, (true, false));

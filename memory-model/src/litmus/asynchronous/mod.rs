@@ -254,6 +254,9 @@ impl Form<'_, '_, '_> {
         let &[to, from] = &self.spaces()[..] else {
             return self.wrong("a bulk copy names two state spaces, first that of the destination");
         };
+        if self.outline.has("relaxed") {
+            return self.wrong("copies in bulk are weak here: leave `.relaxed`, its scope and `.b128` out");
+        }
         if self.outline.has("cta_group::2") {
             return self.wrong("a copy completes at an mbarrier of its own CTA here: write `.cta_group::1`");
         }
