@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ptx_isa::Scope;
 pub use ptx_memory_model::{
-    asynchronous::{Group as Groups, TensorWait as Direction},
+    asynchronous::{Committed, Group as Groups, TensorWait as Direction},
     ptx::TensorFence as Side,
 };
 
@@ -338,6 +338,8 @@ pub enum EventKind {
     TensorCommit {
         /// The group of CTAs, 1 or 2.
         group: u8,
+        /// How far they are then.
+        of: Committed,
         /// The mbarrier.
         barrier: Address,
     },
@@ -445,7 +447,7 @@ pub enum Operation {
     TensorLoad,
     /// `tcgen05.st`
     TensorStore,
-    /// `tcgen05.mma`. The first access is the accumulator.
+    /// `tcgen05.mma`. The first access is the accumulator, the second one A.
     TensorMatrix {
         /// The group of CTAs, 1 or 2.
         group: u8,

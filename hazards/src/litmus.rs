@@ -288,8 +288,8 @@ impl<'k> Test<'k> {
             EventKind::Access(access) => self.plain(thread, access)?,
             EventKind::Start(start) => Asynchronous::Start(self.start(thread, start)?).into(),
             EventKind::TensorWait(direction) => Asynchronous::TensorWait(*direction).into(),
-            EventKind::TensorCommit { group, barrier } => {
-                Asynchronous::Commit { cta_group: cta_group(*group), mbarrier: self.mbarrier(barrier) }.into()
+            &EventKind::TensorCommit { group, of, ref barrier } => {
+                Asynchronous::Commit { cta_group: cta_group(group), of, mbarrier: self.mbarrier(barrier) }.into()
             }
             EventKind::TensorFence(side) => Instruction::Fence(Fence::Tensor(*side)),
             EventKind::Deallocate(access) => {

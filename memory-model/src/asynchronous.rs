@@ -31,11 +31,13 @@ pub enum Asynchronous {
     },
     /// `tcgen05.wait::ld`, `tcgen05.wait::st`
     TensorWait(TensorWait),
-    /// `tcgen05.commit`: an arrival at the mbarrier, of 1 and cluster scope, when the tensor operations are complete that the thread
-    /// started before it for the same group.
+    /// `tcgen05.commit`: an arrival at the mbarrier, of 1 and cluster scope, when the tensor operations that the thread started before
+    /// it for the same group are as far as this.
     Commit {
         /// `.cta_group::N`
         cta_group: CtaGroup,
+        /// How far.
+        of: Committed,
         /// The mbarrier.
         mbarrier: Address,
     },
@@ -222,6 +224,15 @@ pub enum CtaGroup {
     Two,
 }
 
+/// How far tensor operations are when a `tcgen05.commit` arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Committed {
+    /// They are complete.
+    Complete,
+    /// `.sync_restrict::shared::read::mma::a`, of PTX 9.4: the products have read A, as far as it is in shared memory.
+    ReadA,
+}
+
 /// What groups are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
@@ -324,7 +335,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// As [`Asynchronous::Commit`].
-    Commit(CtaGroup),
+    Commit(CtaGroup, Committed),
     /// As [`Asynchronous::ArriveOnCopies`].
     Copies {
         /// `.noinc`

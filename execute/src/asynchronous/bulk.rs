@@ -47,6 +47,17 @@ impl Machine<'_> {
         self.begin_move(cta, warp, at, of, own, bytes);
     }
 
+    /// The CTAs of the cluster that an instruction is cast to, if it is: one for each bit of its mask.
+    pub fn cast(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation) -> Option<Vec<u32>> {
+        let bits = match of.form.modifier(ModifierKind::Multicast)? {
+            "multicast::cluster::32b" => 32,
+            _ => 16,
+        };
+        of.given(Role::CtaMask)?;
+        let mask = self.number(cta, warp, at, of, Role::CtaMask);
+        Some((0..bits).filter(|rank| mask >> rank & 1 == 1).collect())
+    }
+
     /// Puts a copy in flight: to several CTAs, if it is cast to them, and with an mbarrier or in a group.
     pub fn begin_move(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation, mut own: Move, bytes: u64) {
         if of.given(Role::Barrier).is_none() {
@@ -61,18 +72,12 @@ impl Machine<'_> {
         // Own addresses have no rank here that a mask could change: the first CTA of the pair is meant.
         let is_masked = self.program.masks_peers && of.form.cta_group() == Some(2) && rank.is_none();
         let barrier = if is_masked { Region::Shared(Some(cta.rank & !1), offset) } else { barrier };
-        let ranks: Vec<Option<u32>> = match of.given(Role::CtaMask) {
-            Some(_) if of.form.modifier(ModifierKind::Multicast).is_some() => {
-                let mask = self.number(cta, warp, at, of, Role::CtaMask) & 0xffff;
-                (0..16).filter(|rank| mask >> rank & 1 == 1).map(Some).collect()
-            }
-            _ => Vec::new(),
-        };
+        let ranks = self.cast(cta, warp, at, of).unwrap_or_default();
         if ranks.is_empty() {
             own.barriers.extend(self.key(cta, barrier).map(|key| (key, bytes)));
         } else {
             let parts = std::mem::take(&mut own.parts);
-            for rank in ranks {
+            for rank in ranks.into_iter().map(Some) {
                 let moved = |place: Region| match place {
                     Region::Shared(_, at) => Region::Shared(rank, at),
                     other => other,

@@ -1,6 +1,6 @@
 //! `tcgen05` (section 9.7.16): what moves data to, from and within tensor memory, products, and `commit`.
 
-use ptx_isa::{Family, ModifierKind, Role, Space};
+use ptx_isa::{Family, Role, Space};
 
 use super::memory::load_matrix;
 use crate::in_flight::{Begun, Chain, Key, Line, Matrix, What, Work, record};
@@ -416,11 +416,8 @@ impl Machine<'_> {
             let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
-        let places: Vec<Region> = match of.form.modifier(ModifierKind::Multicast) {
-            Some(_) => {
-                let mask = self.number(cta, warp, at, of, Role::CtaMask) & 0xffff;
-                (0..16).filter(|rank| mask >> rank & 1 == 1).map(|rank| Region::Shared(Some(rank), offset)).collect()
-            }
+        let places: Vec<Region> = match self.cast(cta, warp, at, of) {
+            Some(ranks) => ranks.into_iter().map(|rank| Region::Shared(Some(rank), offset)).collect(),
             None => vec![barrier],
         };
         let keys = places.iter().filter_map(|place| self.key(cta, *place)).collect();

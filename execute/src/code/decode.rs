@@ -1,7 +1,7 @@
 //! Functions in the flat form of `ptx/` as programs.
 
 use ptx_isa::{
-    Asynchronous, Code, Family, Module, Places, Role, Runtime, Space, Type, Variable,
+    Asynchronous, Code, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Flat, Library, Operand},
 };
@@ -611,13 +611,15 @@ fn symbol(operand: &Operand) -> Option<usize> {
     }
 }
 
-/// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories, or it tells of the layout
-/// and the reports of a barrier.
+/// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories or barriers, it tells of
+/// the layout and the reports of a barrier, or of a product that has read A.
 fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
     let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
     let family = form.family();
     form.has_unknown_order()
         || reports
+        || family.words().starts_with("mbarrier.") && form.modifier(ModifierKind::Multicast).is_some()
+        || family == Family::Tcgen05Commit && form.modifier(ModifierKind::Restriction).is_some()
         || matches!(
             family,
             Family::MultimemCpAsyncBulk | Family::MultimemCpReduceAsyncBulk | Family::MbarrierCheckLayout

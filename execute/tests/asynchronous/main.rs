@@ -46,3 +46,26 @@ pub fn verdict(findings: &[Finding]) -> &'static str {
         () => "redundant",
     }
 }
+
+/// What is read, and not run: each is said by its name.
+#[test]
+fn refused() {
+    for instruction in [
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.shared::cluster.b64 [bar]",
+        "mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [bar], 1",
+        "mbarrier.check_layout.layout::v1.shared::cta.b64 %p0, [bar]",
+        "mbarrier.test_wait.phase_type::primary.shared::cta.b64 %p0|%p1, [bar], 0",
+        "multimem.st.async.release.sys.global.u32 [0], 1",
+        "fabric.submit",
+    ] {
+        let text = format!(
+            ".version 9.4\n.target sm_107a\n.address_size 64\n.visible .entry k() {{\n.reg .pred %p<2>;\n\
+             .shared .align 8 .b64 bar;\n{instruction};\nret;\n}}\n"
+        );
+        let (_, findings) = outcome(&text, &Launch::new("k", [1; 3], Vec::new()), &[], Options::default());
+        let mnemonic = instruction.split(' ').next().expect("a mnemonic");
+        let is_said =
+            |finding: &Finding| finding.kind == FindingKind::Unsupported && finding.message.contains(mnemonic);
+        assert!(findings.iter().any(is_said), "{instruction}: {findings:?}");
+    }
+}

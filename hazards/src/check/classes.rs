@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{barriers::Signals, flow::Flow, notices::Notices, token::TokenKind};
-use crate::kernel::{Condition, Operation, Proxy, Space};
+use crate::kernel::{Committed, Condition, EventKind, Operation, Proxy, Space};
 
 /// Accesses between two events that matter to them, of which these make the same.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ struct Nature<'t> {
     kind: std::mem::Discriminant<TokenKind<'t>>,
     operation: Option<std::mem::Discriminant<Operation>>,
     group: Option<u8>,
+    /// Whether some commit tells of it alone.
+    reads_a: bool,
     signal: Signals,
     is_waited_elsewhere: bool,
     space: Space,
@@ -42,6 +44,8 @@ struct Nature<'t> {
 /// The accesses of a kernel in classes.
 pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
     let kernel = flow.graph.kernel;
+    let mut events = kernel.blocks.iter().flat_map(|block| &block.events);
+    let tells_of_a = events.any(|event| matches!(event.kind, EventKind::TensorCommit { of: Committed::ReadA, .. }));
     let mut classes: Vec<Class> = Vec::new();
     let mut numbers: FxHashMap<Nature<'_>, usize> = FxHashMap::default();
     for (number, token) in flow.tokens.iter().enumerate() {
@@ -59,6 +63,7 @@ pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
             kind: std::mem::discriminant(&token.kind),
             operation: token.operation().map(std::mem::discriminant),
             group: token.commit_group(),
+            reads_a: tells_of_a && token.reads_a(),
             signal: flow.barriers.signal(token.point),
             is_waited_elsewhere: token.is_waited_elsewhere(),
             space: token.access.space,

@@ -27,7 +27,7 @@
 //! | `Unknown` | any | `doubt` |
 //! | any other | `foreign` | nothing: the thread that is followed does not know of it |
 //! | `TensorWait` | `tcgen05.ld` or `.st` of the direction, not `shared` | complete |
-//! | `TensorCommit` | tcgen05 operation of the group | the signal `completes` it |
+//! | `TensorCommit` | tcgen05 operation of the group, of which it tells | the signal `completes` it |
 //! | `TensorCommit` | another one that is complete | it is told |
 //! | `TensorFence::Before` | tcgen05 operation | `before` |
 //! | `TensorFence::After` | `started` | `after` |
@@ -265,9 +265,9 @@ impl Transition<'_, '_> {
                 now.after |= now.is_done(token);
             }
             // What starts behind a commit starts behind all that is over in front of it (A1, in the strict reading).
-            EventKind::TensorCommit { group, .. } => {
+            EventKind::TensorCommit { group, of, .. } => {
                 now.after |= is_done;
-                if token.commit_group() == Some(*group) {
+                if token.is_committed(*group, *of) {
                     self.completes(now);
                 } else if is_done {
                     // What was over when a product began is over when that is.

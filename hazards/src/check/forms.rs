@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     flow::Flow,
     graph::{EventGraph, Point},
+    token::Token,
 };
 use crate::{
     cause::Cause,
@@ -77,6 +78,8 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         useful.entry(event(graph, *point).line).or_default().extend(spaces);
     }
     let groups: Vec<u8> = points.iter().filter_map(|point| group(event(graph, *point))).collect();
+    let tokens = || points.iter().flat_map(|&point| Token::of(graph, point, event(graph, point)));
+    let is_committed = |group, of| tokens().any(|token| token.is_committed(group, of));
     for &point in &points {
         let event = event(graph, point);
         match &event.kind {
@@ -92,6 +95,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     Rule::R9,
                     "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
                 ));
+            }
+            EventKind::TensorCommit { group, of, .. } if !groups.is_empty() && !is_committed(*group, *of) => {
+                let message = "no tcgen05.mma reads A from shared memory, so that this commit waits for nothing";
+                findings.push(wrong(event.line, Rule::R9, message));
             }
             EventKind::Relinquish => {
                 let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);

@@ -2,8 +2,8 @@
 
 use super::graph::{EventGraph, Point};
 use crate::kernel::{
-    Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
-    Varies,
+    Access, Address, Committed, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start,
+    Sum, Varies,
 };
 
 /// An access of which something is needed before another one may follow.
@@ -147,6 +147,17 @@ impl<'k> Token<'k> {
             | Operation::TensorShift { group } => Some(*group),
             _ => None,
         }
+    }
+
+    /// Whether a commit of this group tells that it is over.
+    pub fn is_committed(&self, group: u8, of: Committed) -> bool {
+        self.commit_group() == Some(group) && (of == Committed::Complete || self.reads_a())
+    }
+
+    /// Whether a product reads A in shared memory.
+    pub fn reads_a(&self) -> bool {
+        let is_product = matches!(self.operation(), Some(Operation::TensorMatrix { .. }));
+        is_product && self.number == 1 && self.access.space == Space::Shared
     }
 
     /// Which `tcgen05.wait` waits for it.

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::kernel::{
-    Access, Address, BarrierId, Condition, EventKind, Kernel, ObjectKind, Operation, Proxy, Semantics, Sum, Test,
-    UnknownKind, Varies,
+    Access, Address, BarrierId, Committed, Condition, EventKind, Kernel, ObjectKind, Operation, Proxy, Semantics, Sum,
+    Test, UnknownKind, Varies,
 };
 
 /// One line for each block, edge and event; then the values and predicates.
@@ -156,7 +156,10 @@ impl Kernel {
                 format!("start {what}: {}{}", accesses.join(", "), barrier.unwrap_or_default())
             }
             EventKind::TensorWait(direction) => format!("tensor wait {direction:?}").to_lowercase(),
-            EventKind::TensorCommit { group, barrier } => format!("tensor commit of {group} {}", self.address(barrier)),
+            EventKind::TensorCommit { group, of, barrier } => {
+                let of = if *of == Committed::ReadA { "reads of A, " } else { "" };
+                format!("tensor commit of {of}{group} {}", self.address(barrier))
+            }
             EventKind::TensorFence(side) => format!("tensor fence {side:?}").to_lowercase(),
             EventKind::Allocate { object, access } => {
                 let name = self.objects.get(*object).map_or("nothing", |object| &object.name);

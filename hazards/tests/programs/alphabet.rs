@@ -61,7 +61,7 @@ const fn same(text: &'static str, role: Role) -> Letter {
 
 /// All of them.
 #[rustfmt::skip]
-pub const ALPHABET: [Letter; 22] = [
+pub const ALPHABET: [Letter; 23] = [
     letter("tcgen05.mma.cta_group::1.kind::f16 [t], a, b, 0, 1", "tcgen05.mma.cta_group::1.kind::f16 [%t], %a, %b, %shape, %true", WritesLater, ReadsLater, Alone),
     letter("tcgen05.cp.cta_group::1.128x256b [t], a", "tcgen05.cp.cta_group::1.128x256b [%t], %a", WritesLater, ReadsLater, Alone),
     letter("tcgen05.ld.sync.aligned.32x32b.x1.b32 {r#}, [t]", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r#}, [%t]", ReadsLater, Nothing, Alone),
@@ -69,6 +69,7 @@ pub const ALPHABET: [Letter; 22] = [
     same("tcgen05.wait::ld.sync.aligned", Alone),
     same("tcgen05.wait::st.sync.aligned", Alone),
     same("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [m]", Arrives),
+    same("tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.shared::cluster.b64 [m]", Arrives),
     same("tcgen05.fence::before_thread_sync", Alone),
     same("tcgen05.fence::after_thread_sync", Alone),
     same("mbarrier.arrive.release.cta.shared::cta.b64 _, [m]", Arrives),

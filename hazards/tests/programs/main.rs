@@ -30,7 +30,7 @@ const PARTS: u64 = 8;
 /// The sample has all programs up to so many instructions.
 const SHORT: u32 = 3;
 /// Of the longer ones, it has every so many.
-const STRIDE: u64 = 2_003;
+const STRIDE: u64 = 2_503;
 
 /// The numbers of programs: all below the first, and then every so many.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ fn main() {
     let executed = Trial::test("programs, executed", move || oracle::compare(numbers.all()));
     let assembled = trial("ptxas takes the instructions".into(), assembler.missing(), move || {
         let all = [(0..alphabet::ALPHABET.len()).collect(), Vec::new()];
-        assembler.assemble(&target("sm_100a", Some("ptx88")), program::Text::new(&all).kernel().as_bytes())
+        assembler.assemble(&target("sm_107a", Some("ptx94")), program::Text::new(&all).kernel().as_bytes())
     });
     let conclusion = libtest_mimic::run(&arguments, trials.chain([executed, assembled]).collect());
     if let Ok(total) = total.lock() {

@@ -27,6 +27,10 @@ pub fn compare(numbers: impl Iterator<Item = u64>) -> Result<(), Failed> {
     for number in numbers {
         let Some(program) = program(number) else { continue };
         let text = Text::new(&program);
+        // The machine does not run a commit that tells of A alone.
+        if text.litmus().contains("sync_restrict::shared::read") {
+            continue;
+        }
         let races = match model(&text, Readings::DEFAULT)? {
             Model::Races { .. } => true,
             Model::Ordered => false,

@@ -88,8 +88,8 @@ const HEAD: usize = 3;
 
 /// What stands in front of the two threads: they are the first of two warps.
 const BEGINNING: &str = "\
-.version 8.8
-.target sm_100a
+.version 9.4
+.target sm_107a
 .address_size 64
 .visible .entry program(.param .u64 .ptr .global .align 16 from, .param .u64 .ptr .global .align 16 to, .param .b32 form)
 {

@@ -537,3 +537,23 @@ fn forms_whose_order_is_not_known() {
          not read: line 11: the instruction `ld.global.proxy::readonly.u32`",
     );
 }
+
+/// PTX 9.4: a commit that tells of A, arrivals at the mbarriers of several CTAs, and hints to the caches, which are no events.
+#[test]
+fn forms_of_sm_107() {
+    check(
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.shared::cluster.b64 [bar];
+         tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster::32b.b64 [bar], %r1;
+         mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [bar], %r1;
+         mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.multicast::cluster::32b.b64 _, [bar], 16, %r1;
+         applypriority.async.bulk.global.bulk_group.L2::evict_normal [%rd1], %r1;
+         applypriority.async.bulk.tensor.1d.global.tile.bulk_group.L2::evict_normal [%rd1, {%r1}];
+         ret;",
+        "threads 128
+         block 0
+         6: tensor commit of reads of A, 1 remote ?bar
+         7: tensor commit of 2 remote ?bar
+         8: arrive release.cta remote ?bar
+         9: arrive relaxed.cluster remote ?bar",
+    );
+}

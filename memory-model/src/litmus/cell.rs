@@ -32,7 +32,7 @@ pub(crate) struct Thread<'p> {
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
 /// Instructions of PTX that have no place in a litmus test: a mnemonic or a modifier, and what to write.
-const REFUSED: [(&str, &str); 18] = [
+const REFUSED: [(&str, &str); 20] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
@@ -55,6 +55,8 @@ const REFUSED: [(&str, &str); 18] = [
         "a test is one grid: leave `griddepcontrol` out, and let both grids be threads that a barrier orders",
     ),
     ("multicast::cluster", "write one instruction for each CTA in place of `.multicast::cluster`"),
+    ("multicast::cluster::16b", "write one instruction for each CTA in place of `.multicast::cluster::16b`"),
+    ("multicast::cluster::32b", "write one instruction for each CTA in place of `.multicast::cluster::32b`"),
     ("multicast::cluster::all", "write one instruction for each CTA in place of `.multicast::cluster::all`"),
     ("prefetch", "a prefetch orders nothing: leave it out"),
     ("noComplete", "leave `.noComplete` out: an arrival that must not complete its phase is one like any other"),

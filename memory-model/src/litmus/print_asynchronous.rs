@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Access, Asynchronous, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase, Through,
-        Written,
+        Access, Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
+        Through, Written,
     },
     place::Scope,
     program::{Address, Operand, Type},
@@ -44,10 +44,14 @@ impl Words<'_> {
                 format!("{}.wait_group{read}{} {pending}", group(*of), aligned(*of))
             }
             Asynchronous::TensorWait(wait) => format!("tcgen05.{wait}.sync.aligned"),
-            Asynchronous::Commit { cta_group, mbarrier } => format!(
-                "tcgen05.commit.{cta_group}.mbarrier::arrive::one.shared::cluster.b64 {}",
-                self.memory(*mbarrier)
-            ),
+            Asynchronous::Commit { cta_group, of, mbarrier } => {
+                let of = match of {
+                    Committed::Complete => "",
+                    Committed::ReadA => ".sync_restrict::shared::read::mma::a",
+                };
+                let mbarrier = self.memory(*mbarrier);
+                format!("tcgen05.commit.{cta_group}.mbarrier::arrive::one{of}.shared::cluster.b64 {mbarrier}")
+            }
             Asynchronous::ArriveOnCopies { mbarrier, noinc } => {
                 let noinc = if *noinc { ".noinc" } else { "" };
                 format!("cp.async.mbarrier.arrive{noinc}.shared::cta.b64 {}", self.memory(*mbarrier))

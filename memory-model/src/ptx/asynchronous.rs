@@ -9,7 +9,7 @@ use super::{
     readings::{Ambiguity, Readings, Rule},
 };
 use crate::{
-    asynchronous::{Group, MbarrierStep, Memory, OperationKind, Signal, Step, TensorWait},
+    asynchronous::{Committed, Group, MbarrierStep, Memory, OperationKind, Signal, Step, TensorWait},
     execution::{Event, Skeleton},
     place::Scope,
     program::Instruction,
@@ -53,7 +53,7 @@ fn tensor_fence(event: &Event<Ptx>, side: TensorFence) -> bool {
 /// Section 9.7.16.6.1: synchronous `tcgen05` instructions.
 fn is_tensor_instruction(event: &Event<Ptx>) -> bool {
     match event.kind {
-        EventKind::Fence(Fence::Tensor(_)) | EventKind::Step(Step::TensorWait(_) | Step::Ask(Signal::Commit(_))) => {
+        EventKind::Fence(Fence::Tensor(_)) | EventKind::Step(Step::TensorWait(_) | Step::Ask(Signal::Commit(..))) => {
             true
         }
         EventKind::Write(access) => event.operation.is_none() && access.proxy == Proxy::Tensor,
@@ -178,7 +178,7 @@ pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
             }
             (
                 Mma { cta_group: n, .. } | TensorCopy { cta_group: n, .. } | Shift { cta_group: n },
-                EventKind::Step(Step::Signal(Signal::Commit(m))),
+                EventKind::Step(Step::Signal(Signal::Commit(m, Committed::Complete))),
             ) => n == m && readings.has(Rule::Commits),
             (Copy, EventKind::Step(Step::Signal(Signal::Copies { .. }))) => readings.has(Rule::CopySignals),
             (TensorLoad, EventKind::Write(access)) => {
@@ -189,7 +189,24 @@ pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
             _ => false,
         }
     });
-    direct | awaited_groups(x, readings) | behind_waits(x, readings)
+    direct | committed_reads(x, readings) | awaited_groups(x, readings) | behind_waits(x, readings)
+}
+
+/// PTX 9.4, `.sync_restrict::shared::read::mma::a`: from the reads of A in shared memory to the signals that they let go.
+fn committed_reads(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
+    Relation::from_fn(x.len(), |a, b| {
+        let EventKind::Step(Step::Signal(Signal::Commit(group, Committed::ReadA))) = x.events[b].kind else {
+            return false;
+        };
+        let is_product = |start: usize| match started(&x.events[start]) {
+            Some(OperationKind::Mma { cta_group, .. }) => cta_group == group && x.same_operation(start, a),
+            _ => false,
+        };
+        // A is what a product reads first.
+        let is_first = a.checked_sub(1).is_some_and(is_product);
+        let reads = is_first && x.reads.contains(a) && x.events[a].memory == Memory::Shared;
+        reads && x.is_issued_before(a, b) && readings.has(Rule::CommitsReads)
+    })
 }
 
 /// Section 9.7.9.25: from the operations of a group to the `wait_group` that leaves fewer groups open than follow it.
@@ -362,7 +379,7 @@ pub fn mbarriers_synchronize(x: &Skeleton<Ptx>, phases: &Relation, conventions: 
         let mut tails = x.po.row(wait) & acquiring;
         if is_one(arrival) {
             heads.insert(arrival);
-            let commits = matches!(x.events[arrival].kind, EventKind::Step(Step::Signal(Signal::Commit(_))));
+            let commits = matches!(x.events[arrival].kind, EventKind::Step(Step::Signal(Signal::Commit(..))));
             if commits && readings.is_lenient(Ambiguity::CommitReleases) {
                 all.insert(arrival - 1, arrival);
             }

@@ -192,6 +192,7 @@ pub enum Rule {
     Pipelines,
     TensorWaits,
     Commits,
+    CommitsReads,
     CopySignals,
     Groups,
     GroupsRead,

@@ -28,8 +28,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                 state.step(Step::WaitGroup { of, pending, read, all }, pc);
             }
             Asynchronous::TensorWait(of) => state.step(Step::TensorWait(*of), pc),
-            &Asynchronous::Commit { cta_group, mbarrier } => {
-                self.ask(state, Signal::Commit(cta_group), mbarrier, pc)?;
+            &Asynchronous::Commit { cta_group, of, mbarrier } => {
+                self.ask(state, Signal::Commit(cta_group, of), mbarrier, pc)?;
             }
             &Asynchronous::ArriveOnCopies { mbarrier, noinc } => {
                 self.ask(state, Signal::Copies { noinc }, mbarrier, pc)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use ptx_memory_model::{
-    asynchronous::{Awaited, Group, MbarrierStep, Memory, OperationKind, Signal, Step, TensorWait},
+    asynchronous::{Awaited, Committed, Group, MbarrierStep, Memory, OperationKind, Signal, Step, TensorWait},
     execution::{Combination, Event, Execution},
     program::Value,
     ptx::{
@@ -157,7 +157,7 @@ impl Graph<'_, '_> {
             (_, EventKind::Start(of)) if first.operation.is_none() && !of_tensor(of) => Some(Edge::Memory),
             (_, EventKind::Start(_)) if first.operation.is_none() => {
                 let fence = matches!(first.kind, EventKind::Fence(Fence::Tensor(_)));
-                let step = matches!(first.kind, EventKind::Step(Step::TensorWait(_) | Step::Ask(Signal::Commit(_))));
+                let step = matches!(first.kind, EventKind::Step(Step::TensorWait(_) | Step::Ask(Signal::Commit(..))));
                 let synchronous = fence || step || self.is_dealloc(a);
                 let acquires = self.lenient(FenceBesidesRelease) && self.acquires(a);
                 memory(synchronous || acquires || self.lenient(StartAfterEarlier))
@@ -182,8 +182,14 @@ impl Graph<'_, '_> {
                     kind: OperationKind::Mma { .. } | OperationKind::TensorCopy { .. } | OperationKind::Shift { .. },
                     ..
                 },
-                EventKind::Step(Step::Signal(Signal::Commit(_))),
+                EventKind::Step(Step::Signal(Signal::Commit(_, Committed::Complete))),
             ) => Some(Edge::Memory),
+            (EventKind::Read(_), EventKind::Step(Step::Signal(Signal::Commit(_, Committed::ReadA)))) => {
+                let start = self.of_operation(a, true);
+                let is_product = matches!(kind(self.event(start)), EventKind::Start(OperationKind::Mma { .. }));
+                let earliest = x.reads.filter(|&read| x.same_operation(read, a)).min();
+                memory(is_product && first.memory == Memory::Shared && earliest == Some(a))
+            }
             (
                 EventKind::Complete { kind: OperationKind::Bulk, bytes: None },
                 EventKind::Step(Step::WaitGroup { of, read, .. }),
@@ -350,7 +356,7 @@ impl Graph<'_, '_> {
             tails.extend(self.acquires(wait).then_some(wait));
             // The fences of generated programs reach the cluster.
             heads.iter().cartesian_product(&tails).for_each(|(&head, &tail)| all.insert(head, tail));
-            let commit = matches!(arrives, EventKind::Step(Step::Signal(Signal::Commit(_))));
+            let commit = matches!(arrives, EventKind::Step(Step::Signal(Signal::Commit(..))));
             if commit && self.lenient(Ambiguity::CommitReleases) {
                 all.insert(arrival - 1, arrival);
             }

@@ -68,8 +68,9 @@ const BEHIND: [&str; 9] = [
     "cp.async.bulk.wait_group.read 0",
     "tcgen05.fence::after_thread_sync",
 ];
-const TELLS: [&str; 10] = [
+const TELLS: [&str; 11] = [
     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [bar]",
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.b64 [bar]",
     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [bar]",
     "mbarrier.arrive.release.cta.b64 _, [bar]",
     "mbarrier.arrive.release.cluster.b64 _, [bar]",

@@ -59,6 +59,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("PUT",        "source:[b64] size:b32 barrier:[b64]"),
     ("PULL",       "destination:[b64] source:[b32,b64] size:b32 barrier:[b64] members:imm=4294967295"),
     ("MASK",       "cta_mask:b16@multicast::cluster"),
+    ("EARLY",      "sync_restrict::shared::read::mma::a"),
     ("POLICY",     "policy:b64@HINT"),
     ("MATRICES",   "d:[b32] a:b64|[b32] b:b64"),
     ("SHIFTED",    "d:[b32] a:[b32] b:b64"),
@@ -156,6 +157,12 @@ pub(super) const FORMS: &[Forms] = {
         (MbarrierCompleteTx, since(90, 8, 0), "barrier:[b64] bytes:b32", &[
             "{relaxed cta|cluster} {shared|shared::cta|shared::cluster} b64",
         ]),
+        (MbarrierExpectTx, on(RUBIN, 9, 4), "barrier:[b64] bytes:b32 cta_mask:b32", &[
+            "{relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
+        ]),
+        (MbarrierCompleteTx, on(RUBIN, 9, 4), "barrier:[b64] bytes:b32 cta_mask:b32", &[
+            "{relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
+        ]),
         (MbarrierArrive, since(80, 7, 0), "state:b64 barrier:[b64]", &["{release|relaxed cta|cluster} {SHARED} b64"]),
         (MbarrierArrive, since(80, 7, 1), "state:_ barrier:[b64]", &["{release|relaxed cta|cluster} {SHARED} b64"]),
         (MbarrierArrive, since(90, 7, 8), "state:b64|_ barrier:[b64] count:b32", &[
@@ -164,11 +171,17 @@ pub(super) const FORMS: &[Forms] = {
         (MbarrierArrive, since(90, 8, 0), "state:_ barrier:[b64] count:b32?", &[
             "{release|relaxed cta|cluster} shared::cluster b64",
         ]),
+        (MbarrierArrive, on(RUBIN, 9, 4), "state:_ barrier:[b64] count:b32? cta_mask:b32", &[
+            "{release|relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
+        ]),
         (MbarrierArriveExpectTx, since(90, 8, 0), "state:b64|_ barrier:[b64] bytes:b32", &[
             "{release|relaxed cta|cluster} {SHARED} b64",
         ]),
         (MbarrierArriveExpectTx, since(90, 8, 0), "state:_ barrier:[b64] bytes:b32", &[
             "{release|relaxed cta|cluster} shared::cluster b64",
+        ]),
+        (MbarrierArriveExpectTx, on(RUBIN, 9, 4), "state:_ barrier:[b64] bytes:b32 cta_mask:b32", &[
+            "{release|relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
         ]),
         (MbarrierArriveNoComplete, since(80, 7, 0), "state:b64 barrier:[b64] count:b32", &[
             "{release cta} {SHARED} b64",
@@ -184,11 +197,17 @@ pub(super) const FORMS: &[Forms] = {
         (MbarrierArriveDrop, since(90, 8, 0), "state:_ barrier:[b64] count:b32?", &[
             "{release|relaxed cta|cluster} shared::cluster b64",
         ]),
+        (MbarrierArriveDrop, on(RUBIN, 9, 4), "state:_ barrier:[b64] count:b32? cta_mask:b32", &[
+            "{release|relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
+        ]),
         (MbarrierArriveDropExpectTx, since(90, 8, 0), "state:b64|_ barrier:[b64] bytes:b32", &[
             "{release|relaxed cta|cluster} {SHARED} b64",
         ]),
         (MbarrierArriveDropExpectTx, since(90, 8, 0), "state:_ barrier:[b64] bytes:b32", &[
             "{release|relaxed cta|cluster} shared::cluster b64",
+        ]),
+        (MbarrierArriveDropExpectTx, on(RUBIN, 9, 4), "state:_ barrier:[b64] bytes:b32 cta_mask:b32", &[
+            "{release|relaxed cta|cluster} shared::cluster multicast::cluster::32b b64",
         ]),
         (MbarrierArriveDropNoComplete, since(80, 7, 0), "state:b64|_ barrier:[b64] count:b32", &[
             "{release cta} {SHARED} b64",
@@ -268,6 +287,7 @@ pub(super) const FORMS: &[Forms] = {
         (CpAsyncBulkCommitGroup, since(90, 8, 0), "", &[""]),
         (CpAsyncBulkWaitGroup, since(90, 8, 0), "pending:imm", &["{read}", "sync_restrict::proxy::async"]),
         (CpAsyncBulkPrefetch, since(90, 8, 0), "source:[b64] size:b32 POLICY", &["L2 global {HINT}"]),
+        (ApplypriorityAsyncBulk, on(RUBIN, 9, 4), "source:[b64] size:b32", &["{global} bulk_group L2::evict_normal"]),
         (CpReduceAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &[
             "{relaxed cta|cluster} shared::cluster shared::cta TX and|or|xor b32",
             "{relaxed cta|cluster} shared::cluster shared::cta TX add|min|max u32|s32",
@@ -308,11 +328,23 @@ pub(super) const FORMS: &[Forms] = {
         (CpAsyncBulkTensor, since(90, 8, 0), "destination:[b64] source:[tensor] barrier:[b64] MASK POLICY", &[
             "DIM shared::cluster global {tile} TX {multicast::cluster} {GROUP} {HINT}",
         ]),
+        (CpAsyncBulkTensor, since(90, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b16 POLICY", &[
+            "DIM shared::cluster global {tile} TX multicast::cluster::16b {GROUP} {HINT}",
+        ]),
+        (CpAsyncBulkTensor, on(RUBIN, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b32 POLICY", &[
+            "DIM shared::cluster global {tile} TX multicast::cluster::32b {GROUP} {HINT}",
+        ]),
         (CpAsyncBulkTensor, since(100, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] POLICY", &[
             "2d shared::cta global tile::gather4 TX {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] MASK POLICY", &[
             "2d shared::cluster global tile::gather4 TX {multicast::cluster} {GROUP} {HINT}",
+        ]),
+        (CpAsyncBulkTensor, on(TENSOR, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b16 POLICY", &[
+            "2d shared::cluster global tile::gather4 TX multicast::cluster::16b {GROUP} {HINT}",
+        ]),
+        (CpAsyncBulkTensor, on(RUBIN, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b32 POLICY", &[
+            "2d shared::cluster global tile::gather4 TX multicast::cluster::32b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> POLICY", &[
@@ -330,9 +362,21 @@ pub(super) const FORMS: &[Forms] = {
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> MASK POLICY", &[
             "3d|4d|5d shared::cluster global im2col TX {multicast::cluster} {GROUP} {HINT}",
         ]),
+        (CpAsyncBulkTensor, since(90, 9, 4),
+         "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b16 POLICY", &[
+            "3d|4d|5d shared::cluster global im2col TX multicast::cluster::16b {GROUP} {HINT}",
+        ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> MASK POLICY", &[
             "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX {multicast::cluster} {GROUP} {HINT}",
+        ]),
+        (CpAsyncBulkTensor, on(TENSOR, 9, 4),
+         "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b16 POLICY", &[
+            "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX multicast::cluster::16b {GROUP} {HINT}",
+        ]),
+        (CpAsyncBulkTensor, on(RUBIN, 9, 4),
+         "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b32 POLICY", &[
+            "3d|4d|5d shared::cluster global im2col|im2col::w|im2col::w::128 TX multicast::cluster::32b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 0), "destination:[tensor] source:[b64] POLICY", &[
             "DIM global shared::cta {tile} bulk_group {HINT}",
@@ -355,6 +399,14 @@ pub(super) const FORMS: &[Forms] = {
         ]),
         (CpAsyncBulkPrefetchTensor, on(TENSOR, 8, 6), "source:[tensor] offsets:<b16*offsets> POLICY", &[
             "3d|4d|5d L2 global im2col::w|im2col::w::128 {HINT}",
+        ]),
+        (ApplypriorityAsyncBulkTensor, on(RUBIN, 9, 4), "source:[tensor]", &[
+            "DIM {global} {tile} bulk_group L2::evict_normal",
+            "2d {global} tile::gather4 bulk_group L2::evict_normal",
+            "3d|4d|5d {global} im2col_no_offs bulk_group L2::evict_normal",
+        ]),
+        (ApplypriorityAsyncBulkTensor, on(RUBIN, 9, 4), "source:[tensor] offsets:<b16*offsets>", &[
+            "3d|4d|5d {global} im2col|im2col::w|im2col::w::128 bulk_group L2::evict_normal",
         ]),
         (StBulk, since(100, 8, 6), "destination:[b64] size:b64 value:imm=0", &["{weak} {shared::cta}"]),
         (StAsync, since(90, 8, 1), "destination:[b64] value:element barrier:[b64]", &[
@@ -506,6 +558,18 @@ pub(super) const FORMS: &[Forms] = {
         (Tcgen05WaitSt, on(TENSOR, 8, 6), "", &["sync aligned"]),
         (Tcgen05Commit, on(TENSOR, 8, 6), "barrier:[b64] MASK", &[
             "GROUP mbarrier::arrive::one {shared::cluster} {multicast::cluster} b64",
+        ]),
+        (Tcgen05Commit, on(TENSOR, 9, 4), "barrier:[b64] cta_mask:b16", &[
+            "GROUP mbarrier::arrive::one {shared::cluster} multicast::cluster::16b b64",
+        ]),
+        (Tcgen05Commit, on(RUBIN, 9, 4), "barrier:[b64] cta_mask:b32", &[
+            "GROUP mbarrier::arrive::one {EARLY} {shared::cluster} multicast::cluster::32b b64",
+        ]),
+        (Tcgen05Commit, on(RUBIN, 9, 4), "barrier:[b64] MASK", &[
+            "GROUP mbarrier::arrive::one EARLY {shared::cluster} {multicast::cluster} b64",
+        ]),
+        (Tcgen05Commit, on(RUBIN, 9, 4), "barrier:[b64] cta_mask:b16", &[
+            "GROUP mbarrier::arrive::one EARLY {shared::cluster} multicast::cluster::16b b64",
         ]),
         (Tcgen05Shift, on(EXACT, 8, 6), "tmem:[b32]", &["GROUP down"]),
         (Tcgen05Cp, on(TENSOR, 8, 6), "tmem:[b32] source:b64", &[

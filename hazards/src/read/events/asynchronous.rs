@@ -11,8 +11,8 @@ use super::{
     Base, Maker, Thing,
 };
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Direction, EventKind, Groups, Operation, Proxy, ProxyFence, Semantics, Side,
-    Space, Start, Sum,
+    Access, Address, Barrier, BarrierId, Committed, Direction, EventKind, Groups, Operation, Proxy, ProxyFence,
+    Semantics, Side, Space, Start, Sum,
 };
 
 /// An asynchronous instruction, with what its operands hold where it stands.
@@ -112,6 +112,8 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
         | MbarrierTryWaitParity
         | CpAsyncBulkPrefetch
         | CpAsyncBulkPrefetchTensor
+        | ApplypriorityAsyncBulk
+        | ApplypriorityAsyncBulkTensor
         | GriddepcontrolLaunchDependents
         | ClusterlaunchcontrolQueryCancel => return Some(Vec::new()),
         _ => return None,
@@ -191,7 +193,11 @@ impl Maker<'_> {
             Family::MbarrierInit => EventKind::Initialize { barrier, count: of.size(Role::Count) },
             Family::MbarrierInval => EventKind::Invalidate(barrier),
             Family::CpAsyncMbarrierArrive => EventKind::CopyArrive(barrier),
-            Family::Tcgen05Commit => EventKind::TensorCommit { group: of.group(), barrier },
+            Family::Tcgen05Commit => {
+                let reads = of.form.has("sync_restrict::shared::read::mma::a");
+                let far = if reads { Committed::ReadA } else { Committed::Complete };
+                EventKind::TensorCommit { group: of.group(), of: far, barrier }
+            }
             family => {
                 let semantics = Semantics { acquires: false, releases: !of.form.has("relaxed") };
                 let expects = matches!(family, Family::MbarrierArriveExpectTx | Family::MbarrierArriveDropExpectTx);

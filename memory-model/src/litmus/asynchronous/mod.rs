@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Asynchronous, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase, TENSOR_BYTES,
-        TensorWait, Through,
+        Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
+        TENSOR_BYTES, TensorWait, Through,
     },
     program::{Address, Computation, Operand, Type},
     ptx::{Fence, FencedSpace, Instruction, OneSided, ProxyFence, TensorFence},
@@ -90,7 +90,11 @@ impl Form<'_, '_, '_> {
         let family = self.outline.family;
         self.reader.cell.of_pair &= !matches!(family, Family::Tcgen05Commit | Family::Tcgen05Alloc);
         Ok(match family {
-            Family::Tcgen05Commit => Asynchronous::Commit { cta_group, mbarrier: self.shared(Role::Barrier)? },
+            Family::Tcgen05Commit => {
+                let reads = self.outline.has("sync_restrict::shared::read::mma::a");
+                let of = if reads { Committed::ReadA } else { Committed::Complete };
+                Asynchronous::Commit { cta_group, of, mbarrier: self.shared(Role::Barrier)? }
+            }
             Family::Tcgen05Alloc => {
                 // What is allocated stands where PTX has how many columns it is.
                 let d = self.shared(Role::Destination)?;
