@@ -233,6 +233,11 @@ pub enum Committed {
     ReadA,
 }
 
+impl Committed {
+    /// The modifier of [`Self::ReadA`], without its dot.
+    pub const READ_A: &str = "sync_restrict::shared::read::mma::a";
+}
+
 /// What groups are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {

@@ -46,8 +46,8 @@ impl Words<'_> {
             Asynchronous::TensorWait(wait) => format!("tcgen05.{wait}.sync.aligned"),
             Asynchronous::Commit { cta_group, of, mbarrier } => {
                 let of = match of {
-                    Committed::Complete => "",
-                    Committed::ReadA => ".sync_restrict::shared::read::mma::a",
+                    Committed::Complete => String::new(),
+                    Committed::ReadA => format!(".{}", Committed::READ_A),
                 };
                 let mbarrier = self.memory(*mbarrier);
                 format!("tcgen05.commit.{cta_group}.mbarrier::arrive::one{of}.shared::cluster.b64 {mbarrier}")

@@ -194,7 +194,7 @@ impl Maker<'_> {
             Family::MbarrierInval => EventKind::Invalidate(barrier),
             Family::CpAsyncMbarrierArrive => EventKind::CopyArrive(barrier),
             Family::Tcgen05Commit => {
-                let reads = of.form.has("sync_restrict::shared::read::mma::a");
+                let reads = of.form.has(Committed::READ_A);
                 let far = if reads { Committed::ReadA } else { Committed::Complete };
                 EventKind::TensorCommit { group: of.group(), of: far, barrier }
             }

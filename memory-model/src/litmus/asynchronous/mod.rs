@@ -91,7 +91,7 @@ impl Form<'_, '_, '_> {
         self.reader.cell.of_pair &= !matches!(family, Family::Tcgen05Commit | Family::Tcgen05Alloc);
         Ok(match family {
             Family::Tcgen05Commit => {
-                let reads = self.outline.has("sync_restrict::shared::read::mma::a");
+                let reads = self.outline.has(Committed::READ_A);
                 let of = if reads { Committed::ReadA } else { Committed::Complete };
                 Asynchronous::Commit { cta_group, of, mbarrier: self.shared(Role::Barrier)? }
             }
