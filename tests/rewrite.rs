@@ -148,8 +148,11 @@ fn folder() -> Result<(), Failed> {
 
 fn report() -> Result<(), Failed> {
     let (stdout, stderr) = done(&[QUEUE, "--report", "--alone"], "")?;
-    let weights: Vec<u64> = stdout.split('\t').take(2).map(str::parse).collect::<Result<_, _>>()?;
-    assert!(stdout.ends_with("\tqueue\n") && weights[1] < weights[0], "{stdout}");
+    let weights: Vec<u64> = stdout.split('\t').take(4).map(str::parse).collect::<Result<_, _>>()?;
+    assert!(
+        stdout.ends_with("\tqueue\n") && weights.is_sorted_by(|a, b| a >= b) && weights[1] < weights[0],
+        "{stdout}"
+    );
     assert!(stderr.contains("1 function orders memory: weight"), "{stderr}");
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use itertools::Itertools;
-use ptx_atomics::optimize::Rewrites;
+use ptx_atomics::optimize::{Least, Rewrites};
 use ptx_atomics::rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
@@ -61,7 +61,8 @@ pub struct OptimizeArgs {
     #[arg(short, long)]
     pub verbose: bool,
     /// Write no PTX, but a line for each function that orders memory: what its orderings weigh before and after, by the machine
-    /// code that ptxas makes of them
+    /// code that ptxas makes of them, and what no placement of fences and orderings weighs less than: without a dearer first round
+    /// of any loop, and with any. Behind '>=' the search ended before a placement was found
     #[arg(long, conflicts_with = "output")]
     pub report: bool,
     /// How long to execute what was changed, in seconds for each file; 0 does not
@@ -145,6 +146,7 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
         rewrites: args.rewrites,
         polls: args.polls,
         launch: Launch { alone: args.alone, grid: args.grid },
+        least: args.report,
         ..Options::default()
     };
     let rewritten = rewrite(text, &options).map_err(|error| errors(input, error))?;
@@ -236,7 +238,11 @@ fn summary(weights: &[Weight]) -> String {
 
 /// A line for each function.
 fn table(weights: &[Weight]) -> String {
-    let line = |Weight { function, before, after }: &Weight| format!("{before}\t{after}\t{function}\n");
+    let line = |Weight { function, before, after, least }: &Weight| {
+        let bound = |Least { weight, reached }: Least| format!("{}{weight}", if reached { "" } else { ">=" });
+        let [any, no_dearer] = least.map_or_else(|| ["?".into(), "?".into()], |least| least.map(bound));
+        format!("{before}\t{after}\t{no_dearer}\t{any}\t{function}\n")
+    };
     weights.iter().map(line).collect()
 }
 

@@ -47,7 +47,7 @@ const SETS: [(Set, usize); 11] = [
 /// The conditions that these programs show, each with the set in which it does, of which one of so many is tried. Those of loops with
 /// several exits need more programs: the optimizer's own test has them.
 #[rustfmt::skip]
-const SHOWN: [(Condition, Set, usize); 12] = [
+const SHOWN: [(Condition, Set, usize); 13] = [
     (Condition::Reach,           Set::PassedOn, 1),
     (Condition::Within,          Set::PassedOn, 1),
     (Condition::Carriers,        Set::PassedOn, 1),
@@ -59,6 +59,7 @@ const SHOWN: [(Condition, Set, usize); 12] = [
     (Condition::FenceScope,      Set::Waiting,  4),
     (Condition::EveryPath,       Set::Waiting,  4),
     (Condition::SeqCstStays,     Set::Waiting,  4),
+    (Condition::EveryRead,       Set::Fenced,   20),
     (Condition::SeqCstFence,     Set::Fenced,   20),
 ];
 
@@ -154,7 +155,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let grid = in_one(Scope::Cta).then_some([1; 3]);
     let launch = Launch { alone: alone && in_one(Scope::Gpu), grid };
     let rewritten = |without| {
-        let options = Options { rewrites: Rewrites::on(), polls: true, launch, without };
+        let options = Options { rewrites: Rewrites::on(), polls: true, launch, without, ..Options::default() };
         rewrite(&text, &options).unwrap_or_else(|error| panic!("{error}\n{text}")).text
     };
     let rewritten_text = rewritten(without);

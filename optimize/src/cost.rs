@@ -12,7 +12,11 @@ use ptx_atomics_lowering::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::options::Options;
+use crate::{
+    function::{Block, Event, Function},
+    graph,
+    options::Options,
+};
 
 /// How often a loop is taken to go round.
 pub const ROUNDS: u64 = 8;
@@ -42,6 +46,11 @@ impl Cost {
     /// Whether this is less: the first round must not cost more either, since most loops that wait do so once.
     pub fn is_less_than(self, other: Self) -> bool {
         self.once <= other.once && self.looped < other.looped
+    }
+
+    /// With every loop counted once.
+    pub fn once(self) -> u64 {
+        self.once
     }
 
     /// With the rounds of loops.
@@ -104,6 +113,17 @@ impl<'o> Costs<'o> {
     pub fn differs(&self, new: &AtomicOp, old: &AtomicOp) -> bool {
         let sequence = |op| lower(op, &self.options.policy, &self.options.target).map(|lowering| lowering.sequence);
         matches!((sequence(new), sequence(old)), (Ok(new), Ok(old)) if new != old)
+    }
+
+    /// The cost of all operations of a function. `None` if one was not measured.
+    pub fn of_function(&self, function: &Function) -> Option<Cost> {
+        let (_, depths) = graph::loops(function, &graph::predecessors(function));
+        let of_block = |(block, &depth): (&Block, &u32)| -> Option<Cost> {
+            let all: Option<Cost> =
+                block.events.iter().filter_map(Event::atomic).map(|atomic| self.of(&atomic.op)).sum();
+            Some(all?.in_loops(depth))
+        };
+        function.blocks.iter().zip(&depths).map(of_block).sum()
     }
 
     fn measure(&self, op: &AtomicOp) -> Option<Cost> {

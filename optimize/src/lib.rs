@@ -15,6 +15,7 @@ mod edit;
 mod facts;
 mod function;
 mod graph;
+mod least;
 mod level;
 mod options;
 mod ordering;
@@ -28,6 +29,7 @@ pub use self::cost::ROUNDS;
 use self::{cost::Costs, edit::Editor};
 pub use self::{
     function::{Address, Atomic, Block, End, Event, EventKind, Function, Threads},
+    least::{FirstRound, Least, least},
     options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,
 };

@@ -150,6 +150,9 @@ pub enum Condition {
     /// Of fences: the one that stays is of the scope of the other.
     #[strum(message = "the fence that stays is of no narrower scope")]
     FenceScope,
+    /// Of fences in whose place reads acquire: each of them does.
+    #[strum(message = "every atomic read that the fence acquires for acquires itself")]
+    EveryRead,
     /// Of fences: it is so on every path.
     #[strum(message = "it is so on every path")]
     EveryPath,

@@ -1,11 +1,11 @@
-//! Random functions: whatever their graph is, nothing is lost but fences, nothing gets dearer, and a second run has nothing
-//! left to do.
+//! Random functions: whatever their graph is, nothing is lost but fences, nothing gets dearer, nor cheaper than the bound, and a second
+//! run has nothing left to do.
 
 mod text;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use ptx_atomics_lowering::Policy;
-use ptx_atomics_optimize::{Event, Function, Options, Rewrite, Rewrites, optimize};
+use ptx_atomics_optimize::{Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 use text::{function, print, target};
 
@@ -63,6 +63,11 @@ fn check(text: &str, features: &str, rewrites: Rewrites) -> Result<(), TestCaseE
             prop_assert_eq!(&block.next, &[to], "{}", text);
             prop_assert!(block.events.iter().all(|event| event.id.is_none()), "{}", text);
         }
+    }
+    if rewrites == Rewrites::all() {
+        let bound = least(&before, FirstRound::Any, &options).map(|least| least.weight);
+        let reached: u64 = weights(&found, &options).iter().sum();
+        prop_assert!(bound.is_none_or(|bound| bound <= reached), "{text}: {reached} is below {bound:?}");
     }
     let once = print(&found, &names);
     optimize(&mut found, &options);

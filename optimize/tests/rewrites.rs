@@ -5,7 +5,7 @@ mod text;
 use std::collections::HashMap;
 
 use ptx_atomics_lowering::Policy;
-use ptx_atomics_optimize::{Condition, Options, Rewrite, Rewrites, optimize};
+use ptx_atomics_optimize::{Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 use text::{function, print, target};
 
@@ -213,6 +213,82 @@ fn what_a_fence_orders_is_not_ordered_again() {
     kept.into_iter().for_each(|text| check(Fences, text, text));
 }
 
+/// A fence is dearer than reads that acquire, where it cannot acquire alone.
+#[test]
+fn reads_acquire_in_place_of_a_fence() {
+    let check = |before: &str, after: &str| check_on("sm_80", Rewrite::Fences, before, after);
+    check("0: ld.relaxed.gpu x; fence.acquire.gpu; plain", "0: ld.acquire.gpu x; plain");
+    check(
+        "0: ld.relaxed.gpu x -> 1 2\n1: ld.relaxed.gpu y -> 2\n2: fence.acq_rel.sys; plain",
+        "0: ld.acquire.gpu x -> 1 2\n1: ld.acquire.gpu y -> 2\n2: plain",
+    );
+    // What a loop reads is dearer than a fence behind it; so are four loads.
+    for text in [
+        "0: -> 1\n1: ld.relaxed.gpu x -> 1 2\n2: fence.acquire.gpu; plain",
+        "0: ld.relaxed.gpu x; ld.relaxed.gpu y; ld.relaxed.gpu z; ld.relaxed.gpu v; fence.acquire.gpu; plain",
+        "0: ld.relaxed.gpu x; fence.acq_rel.gpu; st.relaxed.gpu y",
+        "0: ld.relaxed.gpu x; fence.acq_rel.gpu; barrier",
+        "0: barrier; ld.relaxed.gpu x; fence.acquire.gpu; plain",
+        "device\n0: ld.relaxed.gpu x; fence.acquire.gpu; plain",
+    ] {
+        check(text, text);
+    }
+}
+
+/// A fence behind a loop is dearer than what acquires in it, unless it does for another ordering.
+#[test]
+fn a_fence_behind_a_loop_does_for_another_ordering() {
+    let check = |before: &str, after: &str| {
+        let (mut found, names) = function(before);
+        optimize(&mut found, &Options::new(Policy::default(), target("sm_80")));
+        assert_eq!(print(&found, &names), format!("{after}\n"), "{before}");
+    };
+    check(
+        "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: st.release.gpu y; plain",
+        "0: plain -> 1\n1: ld.relaxed.gpu x -> 1 2\n2: fence.acq_rel.gpu; st.relaxed.gpu y; plain",
+    );
+    check(
+        "0: plain -> 1\n1: xchg.acquire.gpu x -> 1 2\n2: fence.acq_rel.gpu; st.relaxed.gpu y; st.relaxed.gpu z",
+        "0: plain -> 1\n1: xchg.relaxed.gpu x -> 1 2\n2: fence.acq_rel.gpu; st.relaxed.gpu y; st.relaxed.gpu z",
+    );
+    let stays = "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: plain; st.release.gpu y; plain";
+    check(stays, stays);
+}
+
+/// The bound for both kinds of first rounds; and that the optimizer is not below it.
+#[track_caller]
+fn check_least(features: &str, text: &str, no_dearer: u64, any: u64) {
+    let (mut found, _) = function(text);
+    let options = Options::new(Policy::default(), target(features));
+    let bounds = [FirstRound::NoDearer, FirstRound::Any].map(|first| least(&found, first, &options).expect("measured"));
+    assert_eq!(bounds, [no_dearer, any].map(|weight| Least { weight, reached: true }), "{text}");
+    optimize(&mut found, &options);
+    assert!(weights(&found, &options).iter().sum::<u64>() >= any, "{text}");
+}
+
+#[test]
+fn no_placement_weighs_less() {
+    // A CCTL each is 4, a MEMBAR with its ERRBAR 9, and both together 13; eight times as much in a loop.
+    check_least("sm_80", "0: ld.acquire.gpu x; plain", 4, 4);
+    check_least("sm_80", "0: plain; st.release.gpu x", 9, 9);
+    check_least("sm_80", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: plain", 32, 13);
+    check_least("sm_90+ptx86", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: plain", 4, 4);
+    check_least("sm_80", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: st.release.gpu y", 13, 13);
+    check_least("sm_80", "0: ld.relaxed.gpu x; fence.acquire.gpu; plain", 4, 4);
+    // What nothing is in front of or behind.
+    check_least("sm_80", "0: fence.seq_cst.gpu; st.relaxed.gpu x", 9, 9);
+    check_least("sm_80", "0: ld.acquire.cluster c", 0, 0);
+    check_least("sm_80", "0: plain; fence.acq_rel.sys; plain", 0, 0);
+    // Both must be in between, and the fence of all.
+    check_least("sm_80", "0: ld.acquire.gpu x; plain; st.release.gpu x", 13, 13);
+    check_least("sm_80", "0: st.relaxed.gpu x; fence.seq_cst.gpu; ld.relaxed.gpu y", 13, 13);
+    check_least("sm_80", "0: ld.relaxed.gpu y; fence.seq_cst.gpu; st.relaxed.gpu x", 13, 13);
+    // An update does both itself; an exchange that fails acquires for what follows then.
+    check_least("sm_80", "0: plain; add.acq_rel.gpu x; plain", 13, 13);
+    check_least("sm_80", "0: plain -> 1\n1: cas.acquire/acquire.gpu x ?2 -> 2 3\n2: plain\n3: st.relaxed.gpu x", 4, 4);
+    check_least("sm_80", "0: plain -> 1\n1: cas.acquire/relaxed.gpu x ?2 -> 2 3\n2: \n3: plain", 4, 4);
+}
+
 #[test]
 fn what_nobody_sees_is_not_ordered() {
     use Rewrite::Unseen;
@@ -283,7 +359,9 @@ fn every_condition_keeps_something() {
                 (Loops, "0: -> 1\n1: ld.acquire.gpu x; cas.release/relaxed.gpu x ?2 -> 1 2\n2: plain")
             }
             // What is done is wrong without it.
-            Condition::EveryExit | Condition::WidestScope | Condition::SeqCstInFront => return None,
+            Condition::EveryExit | Condition::EveryRead | Condition::WidestScope | Condition::SeqCstInFront => {
+                return None;
+            }
             Condition::NoReadBetween => (Fences, "0: fence.acquire.gpu; ld.relaxed.gpu x; fence.acquire.gpu; plain"),
             Condition::NoWriteBetween => {
                 (Fences, "0: plain; fence.release.gpu; st.relaxed.gpu x; plain; fence.release.gpu; st.relaxed.gpu y")

@@ -30,7 +30,7 @@ mod reach;
 
 use itertools::Itertools;
 use ptx_atomics_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
-use ptx_atomics_optimize::{self as optimize, Condition, Remark, Rewrite, Rewrites};
+use ptx_atomics_optimize::{self as optimize, Condition, FirstRound, Least, Remark, Rewrite, Rewrites};
 use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
 
 pub use self::launch::Launch;
@@ -45,6 +45,8 @@ pub struct Options {
     pub polls: bool,
     /// Of all kernels of the file.
     pub launch: Launch,
+    /// Whether to look for the least that each function can weigh, which may take some seconds each.
+    pub least: bool,
     /// A condition that is taken for granted, to see that it matters. For a test alone.
     #[doc(hidden)]
     pub without: Option<Condition>,
@@ -52,7 +54,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), without: None }
+        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), least: false, without: None }
     }
 }
 
@@ -94,6 +96,8 @@ pub struct Weight {
     pub before: u64,
     /// As it is.
     pub after: u64,
+    /// What no placement of fences and orderings is below, if it was asked for; also where the first round of no loop gets dearer.
+    pub least: Option<[Least; 2]>,
 }
 
 /// Why nothing was rewritten.
@@ -170,7 +174,9 @@ fn one(
     let (before, after) = (before.iter().sum(), weights.iter().sum());
     rewritten.said.extend(said(function, fed, remarks, &polled));
     if before > 0 {
-        rewritten.functions.push(Weight { function: function.name.clone(), before, after });
+        let least = |first| optimize::least(&fed.function, first, &all);
+        let least = options.least.then(|| Some([least(FirstRound::Any)?, least(FirstRound::NoDearer)?])).flatten();
+        rewritten.functions.push(Weight { function: function.name.clone(), before, after, least });
     }
     edits
 }

@@ -34,12 +34,14 @@ use crate::{
     level,
     options::{Condition, Options, Rewrite},
     ordering::{is_seq_cst, keep, of_halves},
+    rewrites::reads,
 };
 
 /// Whether anything was changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let redundant = redundant(editor, Border::UNKNOWN, Rewrite::Fences);
-    joined(editor) || redundant
+    let joined = joined(editor);
+    reads::run(editor) || joined || redundant
 }
 
 /// Removes what fences make redundant, and what the border of the function does.

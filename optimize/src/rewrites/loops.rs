@@ -45,12 +45,16 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
             continue;
         }
         match plan(editor, &region, &predecessors, &depths) {
-            None => {}
-            Some(Ok(fences)) => {
+            Plan::Nothing => {}
+            Plan::Saves(fences) => {
                 region.blocks().iter().for_each(|&block| done[block] = true);
                 apply(editor, &region, &mut predecessors, fences);
             }
-            Some(Err(why)) => missed.extend(why),
+            Plan::Alone(fences, why) => match saves_with_others(editor, &region, &mut predecessors, fences) {
+                true => region.blocks().iter().for_each(|&block| done[block] = true),
+                false => missed.extend(why),
+            },
+            Plan::Wrong(why) => missed.extend(why),
         }
     }
     for (id, message) in missed.into_iter().sorted() {
@@ -61,24 +65,63 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 
 type Missed = Vec<(Option<usize>, String)>;
 
-/// The fences that a loop gets, or what stands in the way; nothing for a loop that orders nothing.
-fn plan(
-    editor: &Editor<'_>,
+/// The fences that a loop gets, by the edges on which they stand.
+type Fences = Vec<(Edge, AtomicOp)>;
+
+/// What is to be done with a loop.
+enum Plan {
+    /// It orders nothing, or for nothing.
+    Nothing,
+    /// The fences save something.
+    Saves(Fences),
+    /// The fences alone save nothing, which is then said.
+    Alone(Fences, Missed),
+    /// What stands in the way.
+    Wrong(Missed),
+}
+
+/// Rewrites a loop if that saves something with what [`super::fences`] does then: a fence behind the loop may do for another ordering.
+fn saves_with_others(
+    editor: &mut Editor<'_>,
     region: &Region,
-    predecessors: &[Vec<usize>],
-    depths: &[u32],
-) -> Option<Result<Vec<(Edge, AtomicOp)>, Missed>> {
+    predecessors: &mut Vec<Vec<usize>>,
+    mut fences: Fences,
+) -> bool {
+    let costs = editor.costs;
+    // Where one-sided fences are not cheaper, each does both.
+    for (_, op) in &mut fences {
+        let both = AtomicOp { ordering: Ordering::AcqRel, ..*op };
+        if op.ordering != Ordering::SeqCst && costs.of(&both) == costs.of(op) {
+            *op = both;
+        }
+    }
+    let (mut function, mut remarks, mut new_predecessors) = (editor.function.clone(), Vec::new(), predecessors.clone());
+    let mut trial = Editor { function: &mut function, remarks: &mut remarks, ..*editor };
+    apply(&mut trial, region, &mut new_predecessors, fences);
+    if editor.options.rewrites.has(Rewrite::Fences) {
+        super::fences::run(&mut trial);
+    }
+    let saves = || Some(costs.of_function(&function)?.is_less_than(costs.of_function(editor.function)?));
+    if saves() != Some(true) {
+        return false;
+    }
+    (*editor.function, *predecessors) = (function, new_predecessors);
+    editor.remarks.extend(remarks);
+    true
+}
+
+fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depths: &[u32]) -> Plan {
     let (function, options) = (&*editor.function, editor.options);
     let events = || events(function, region);
     let ordering: Vec<_> = events().filter(|event| event.atomic().is_some_and(orders)).collect();
     if ordering.is_empty() {
-        return None;
+        return Plan::Nothing;
     }
-    let missed = |message: &str| Err(ordering.iter().map(|event| (event.id, message.to_owned())).collect());
+    let missed = |message: &str| ordering.iter().map(|event| (event.id, message.to_owned())).collect();
     let found = waits(events(), region, options).and_then(|()| fences(function, region, predecessors, options));
     let fences = match found {
         Ok(fences) => fences,
-        Err(message) => return Some(missed(&message)),
+        Err(message) => return Plan::Wrong(missed(&message)),
     };
     let costs = editor.costs;
     let in_loop = |op: fn(&AtomicOp) -> AtomicOp| -> Option<Cost> {
@@ -94,17 +137,18 @@ fn plan(
         let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
         fences.iter().map(|(_, op)| op).unique().map(one).sum()
     };
-    let (before, after) = (in_loop(|op| *op)?, in_loop(relaxed)?);
+    let Some((before, after)) = in_loop(|op| *op).zip(in_loop(relaxed)) else { return Plan::Nothing };
     // Where the ordering costs nothing, as at scope cta, there is nothing to say.
     if !after.is_less_than(before) {
-        return None;
+        return Plan::Nothing;
     }
     if !around().is_some_and(|around| (after + around).is_less_than(before)) {
         let one_sided = options.target.meets(Form::OneSidedFence.requirement());
         let help = if one_sided { "" } else { "; fences that only acquire or release need sm_90 and PTX 8.6" };
-        return Some(missed(&format!("fences around the loop would save nothing{help}")));
+        let missed = missed(&format!("fences around the loop would save nothing{help}"));
+        return Plan::Alone(fences, missed);
     }
-    Some(Ok(fences))
+    Plan::Saves(fences)
 }
 
 fn events<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item = &'f Event> {
@@ -156,7 +200,7 @@ fn fences(
     region: &Region,
     predecessors: &[Vec<usize>],
     options: &Options,
-) -> Result<Vec<(Edge, AtomicOp)>, String> {
+) -> Result<Fences, String> {
     let atomics: Vec<_> =
         events(function, region).filter_map(Event::atomic).filter(|atomic| !atomic.is_fence()).collect();
     let (entries, exits) = (region.entries(predecessors), region.exits(function));
@@ -215,7 +259,7 @@ fn fences(
 }
 
 /// Relaxes the operations of a loop, and puts fences on its edges: where the edges to a block are all that lead there, once in the block.
-fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<usize>>, fences: Vec<(Edge, AtomicOp)>) {
+fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<usize>>, fences: Fences) {
     let mut changed = Vec::new();
     for &block in region.blocks() {
         for event in &mut editor.function.blocks[block].events {

@@ -2,6 +2,7 @@
 
 pub mod fences;
 pub mod loops;
+pub mod reads;
 pub mod scope;
 pub mod unseen;
 pub mod writes;

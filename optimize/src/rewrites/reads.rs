@@ -1,0 +1,153 @@
+//! A fence that only acquires goes where the reads that it acquires for can do that themselves, and it is dearer than they are.
+//!
+//! **Rule.** The fence acquires, and no atomic write behind it is left to be released. Each atomic read that it acquires for is known: on no
+//! path to it lies a barrier, a call, or what is in front of a function that is called. Each of them gets an ordering that acquires.
+//!
+//! **Why.** An operation that acquires orders what is behind it, and so what is behind the fence (PTX 8.7, acquire pattern). It has its own
+//! scope, and what the fence acquires by it is of no wider one: both must have the other thread in theirs.
+//!
+//! It saves something where a target has no one-sided fences: a fence is then a MEMBAR, and an acquire invalidates the cache only.
+
+use std::collections::BTreeSet;
+
+use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
+
+use crate::{
+    cost::Cost,
+    edit::{Editor, EventPlace},
+    facts::{Border, Facts},
+    function::{Atomic, EventKind, Function},
+    graph::{Fact, backward, loops, predecessors},
+    level,
+    options::{Condition, Options, Rewrite},
+    ordering::of_halves,
+};
+
+/// Whether anything was changed.
+pub fn run(editor: &mut Editor<'_>) -> bool {
+    let border = Border::of(editor.function, editor.options);
+    let mut changed = false;
+    while let Some((fence, reads)) = next(editor, border) {
+        let function = &mut *editor.function;
+        let id = function.blocks[fence.0].events[fence.1].id;
+        let mut ids = Vec::new();
+        for (block, index) in reads {
+            let event = &mut function.blocks[block].events[index];
+            ids.push(event.id);
+            let atomic = event.atomic_mut().expect("it is a read");
+            atomic.op = acquiring(atomic.op);
+        }
+        function.blocks[fence.0].events.remove(fence.1);
+        editor.remark(id, Rewrite::Fences, true, "removed: the reads in front acquire, which costs less");
+        ids.into_iter()
+            .for_each(|id| editor.remark(id, Rewrite::Fences, true, "acquires in place of a fence behind it"));
+        changed = true;
+    }
+    changed
+}
+
+/// A fence that can go, and the reads that are to acquire.
+fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<EventPlace>)> {
+    let (function, options) = (&*editor.function, editor.options);
+    let predecessors = predecessors(function);
+    let (_, depths) = loops(function, &predecessors);
+    let behind = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
+    for (number, (block, fact)) in function.blocks.iter().zip(&behind).enumerate() {
+        let mut fact = fact.clone();
+        for (index, event) in block.events.iter().enumerate().rev() {
+            if let Some(fence) = event.atomic().filter(|atomic| only_acquires(atomic, &fact))
+                && let Some(reads) = reads(function, &predecessors, (number, index), border, options)
+                && saves(editor, &depths, fence, number, &reads) == Some(true)
+            {
+                return Some(((number, index), reads));
+            }
+            fact.pass(event);
+        }
+    }
+    None
+}
+
+/// Whether it is a fence that need not release.
+fn only_acquires(fence: &Atomic, behind: &Facts<'_>) -> bool {
+    let is_one = fence.is_fence() && fence.acquires() && fence.op.ordering != Ordering::SeqCst;
+    is_one && (!fence.releases() || behind.carriers.needed(level::of(fence)) == 0)
+}
+
+/// The operation, with an ordering that acquires, whatever comes of it.
+fn acquiring(mut op: AtomicOp) -> AtomicOp {
+    op.ordering = of_halves(true, op.ordering.releases());
+    if let Operation::CmpXchg { failure, .. } = &mut op.operation {
+        *failure = Ordering::Acquire;
+    }
+    op
+}
+
+fn saves(
+    editor: &Editor<'_>,
+    depths: &[u32],
+    fence: &Atomic,
+    block: usize,
+    reads: &BTreeSet<EventPlace>,
+) -> Option<bool> {
+    let of = |of: fn(AtomicOp) -> AtomicOp| -> Option<Cost> {
+        let one = |&(block, index): &EventPlace| {
+            let op = editor.function.blocks[block].events[index].atomic()?.op;
+            Some(editor.costs.of(&of(op))?.in_loops(depths[block]))
+        };
+        reads.iter().map(one).sum()
+    };
+    let fence = editor.costs.of(&fence.op)?.in_loops(depths[block]);
+    Some(of(acquiring)?.is_less_than(of(|op| op)? + fence))
+}
+
+/// The reads for which a fence acquires; nothing if not all are known, or one has to stay as it is.
+fn reads(
+    function: &Function,
+    predecessors: &[Vec<usize>],
+    fence: EventPlace,
+    border: Border,
+    options: &Options,
+) -> Option<BTreeSet<EventPlace>> {
+    let scope = level::of(function.blocks[fence.0].events[fence.1].atomic()?);
+    let mut reads = BTreeSet::new();
+    let mut seen = vec![false; function.blocks.len()];
+    let mut open = vec![fence];
+    while let Some((block, end)) = open.pop() {
+        let mut reaches_start = true;
+        for (index, event) in function.blocks[block].events[..end].iter().enumerate().rev() {
+            match &event.kind {
+                EventKind::Plain => {}
+                EventKind::Barrier | EventKind::Unknown(_) => return None,
+                EventKind::Atomic(atomic) if atomic.is_fence() => {
+                    if atomic.acquires() && level::of(atomic) >= scope {
+                        reaches_start = false;
+                        break;
+                    }
+                }
+                EventKind::Atomic(atomic) if atomic.op.operation.reads() => {
+                    if atomic.is_volatile() {
+                        return None;
+                    }
+                    let is_left_out = !reads.is_empty() && options.met(Condition::EveryRead, false);
+                    if acquiring(atomic.op) != atomic.op && !is_left_out {
+                        reads.insert((block, index));
+                    }
+                }
+                EventKind::Atomic(_) => {}
+            }
+        }
+        if !reaches_start {
+            continue;
+        }
+        if block == 0 && !border.alone {
+            return None;
+        }
+        for &from in &predecessors[block] {
+            if !std::mem::replace(&mut seen[from], true) {
+                open.push((from, function.blocks[from].events.len()));
+            }
+        }
+    }
+    // Where nothing is acquired, `unseen` has the reason.
+    (!reads.is_empty()).then_some(reads)
+}
