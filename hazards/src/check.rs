@@ -24,10 +24,11 @@ mod roles;
 mod search;
 mod token;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::FxHashSet;
+use web_time::Instant;
 
 use self::{
     alias::Overlap,

@@ -15,6 +15,17 @@ pub struct Report {
     pub unchecked: usize,
 }
 
+impl Report {
+    /// Without what is said twice: an instruction that comes to several places of memory says the same of each.
+    #[must_use]
+    pub fn distinct(mut self) -> Self {
+        self.findings.dedup_by(|a, b| {
+            (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
+        });
+        self
+    }
+}
+
 /// Something that is wrong, not known, or more than is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

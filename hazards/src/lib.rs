@@ -11,6 +11,7 @@ mod level;
 mod litmus;
 mod options;
 mod read;
+mod shown;
 mod witness;
 
 pub use self::{
@@ -22,5 +23,6 @@ pub use self::{
     litmus::litmus,
     options::Options,
     read::{read, read_with},
+    shown::{Executed, Shown, shown},
     witness::{Class, Limits, Witness, Witnesses, options, witnesses},
 };

@@ -8,7 +8,7 @@ mod class;
 use std::{
     collections::BTreeSet,
     mem::{replace, take},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use ptx_execute::{
@@ -16,10 +16,15 @@ use ptx_execute::{
     Tried, Value, search,
 };
 use ptx_isa::Module;
+use web_time::Instant;
 
 pub use self::class::Class;
 use self::class::{WGMMA_REGISTERS, class};
-use crate::finding::{Finding, Pair, Rule, Verdict};
+use crate::{
+    check::is_asynchronous,
+    finding::{Finding, Pair, Rule, Verdict},
+    kernel::Kernel,
+};
 
 /// How long to look for witnesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +122,14 @@ impl Witnesses {
                 !is_told
             })
             .collect()
+    }
+}
+
+impl crate::finding::Report {
+    /// Whether executions could show anything: the kernel has asynchronous operations, or something is proposed.
+    pub fn is_shown_by_executions(&self, kernel: &Kernel) -> bool {
+        let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
+        is_asynchronous(kernel) || self.findings.iter().any(is_open)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict on a kernel: proved free of races, shown to have one, or open.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
@@ -9,6 +9,7 @@ use ptx_isa::{
 };
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
+use web_time::Instant;
 
 use crate::{
     launch::Sizes,

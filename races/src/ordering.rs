@@ -1,12 +1,13 @@
 //! Orderings and scopes that mend races: tried by the proof before they are said.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use itertools::Itertools;
 use ptx_isa::{
     Line, Module, Scope, Sem, Sm,
     flat::{Access, AccessKind, Action, Flat},
 };
+use web_time::Instant;
 
 use crate::{
     graph::blocks,

@@ -6,7 +6,7 @@
 //! value itself is right, too, as long as that one is above the value of the first thread. That is proved once for all such threads, by
 //! induction over the values.
 
-use std::time::Instant;
+use web_time::Instant;
 
 use itertools::Itertools;
 use ptx_isa::Scope;

@@ -1,12 +1,13 @@
 //! Questions about the accesses of a kernel, for the solver.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use ptx_isa::{
     Scope, Space,
     flat::{Access, Flat},
 };
+use web_time::Instant;
 
 use crate::{
     address::{Base, Place},

@@ -1,11 +1,12 @@
 //! What mends a race, tried by the proof before it is said; and barriers that mend one of two threads of a CTA.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ptx_isa::{
     Code, Function, Line, Module,
     flat::{self, Flat, Library},
 };
+use web_time::Instant;
 
 use crate::{
     launch::Sizes,
@@ -20,6 +21,25 @@ pub struct Remedy {
     pub changes: Vec<Change>,
     /// Whether the kernel is proved free with it, and not only these two accesses.
     pub mends_all: bool,
+}
+
+impl Remedy {
+    /// In words. `place` names a line, and `short` leaves out what of an instruction is not to be said.
+    pub fn words(&self, place: impl Fn(u32) -> String, short: impl Fn(&str) -> String) -> String {
+        let changes = self.changes.iter().map(|change| match change {
+            Change::Barrier(line) => format!("`{BARRIER};` in front of {}", place(*line)),
+            Change::InPlace { line, before, after } => {
+                format!("`{}` in place of `{}` at {}", short(after), short(before), place(*line))
+            }
+        });
+        let changes: Vec<_> = changes.collect();
+        let with = if changes.len() == 1 { "with it" } else { "with these" };
+        let what = match self.mends_all {
+            true => "the kernel is proved free of races",
+            false => "these two accesses are proved to have an order",
+        };
+        format!("{}: {with}, {what}", changes.join(" and "))
+    }
 }
 
 /// A change of the text of PTX.

@@ -1,9 +1,10 @@
 //! Whether a condition on terms can hold: its bits as clauses, for a SAT solver.
 
-use std::{cell::Cell, time::Instant};
+use std::cell::Cell;
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;
+use web_time::Instant;
 
 use crate::term::{Binary, Leaf, Node, Term, Terms, ones};
 

@@ -1,15 +1,13 @@
 //! Walks over a kernel with terms in place of values: what one thread accesses under which condition, and how it comes to barriers.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_isa::{
     AtomOp, Family, Runtime, Space, Type,
     flat::{Access, AccessKind, Action, Barrier, NotInlined, Operand, Symbol},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use web_time::Instant;
 
 use crate::{
     address::{Base, local_of},

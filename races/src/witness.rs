@@ -1,12 +1,13 @@
 //! Executions that show a race or a divergent barrier: `execute/` runs the kernel in launches that it guesses, in several orders.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
     Module,
     flat::{AccessKind, Action, Flat},
 };
+use web_time::Instant;
 
 /// An execution in which something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

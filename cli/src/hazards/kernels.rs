@@ -201,11 +201,7 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let limit = args.kernels.time_limit;
     let time = if limit.is_zero() { Duration::MAX } else { limit.max(ENOUGH) };
     let until = Instant::now().checked_add(time.min(args.kernels.until.left()));
-    let mut report = ptx_hazards::check_until(kernel, readings, until);
-    // An instruction that comes to several places of memory says the same of each.
-    report.findings.dedup_by(|a, b| {
-        (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
-    });
+    let report = ptx_hazards::check_until(kernel, readings, until).distinct();
     let wanted = args.kernels.explain && args.kernels.format.is_none_or(|format| format == CheckFormat::Text);
     let explain = |finding: &Finding| {
         let test = ptx_hazards::litmus(kernel, finding, readings).filter(|_| finding.verdict != Verdict::NotChecked)?;
@@ -218,8 +214,7 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
 
 /// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.
 fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
-    let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
-    let is_run = ptx_hazards::is_asynchronous(kernel) || report.findings.iter().any(is_open);
+    let is_run = report.is_shown_by_executions(kernel);
     let all = args.time_limit.min(args.until.left());
     if all.is_zero() || !is_run {
         return None;

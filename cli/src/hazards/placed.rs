@@ -8,9 +8,8 @@ use ptx_atomics::{
     pass::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_execute::Finding as Found;
-pub use ptx_hazards::Level;
-use ptx_hazards::{Cause, Finding, Position, Rule, Witness, Witnesses};
+use ptx_hazards::{Cause, Finding, Position, Rule, Shown, Witness};
+pub use ptx_hazards::{Executed, Level};
 
 use super::kernels::{Checked, Module, Origin};
 use crate::{cli::Check, edit::Edit};
@@ -54,85 +53,6 @@ pub struct Placed {
     pub is_ptx: bool,
 }
 
-/// What executions say of a finding.
-#[derive(Clone, Debug)]
-pub enum Executed {
-    /// None was looked for.
-    No,
-    /// It was in none of so many.
-    Unseen(u32),
-    Seen(Box<Witness>),
-    /// In a launch whose number of threads in a CTA is made up.
-    Assumed(Box<Witness>),
-    /// A race of ordinary accesses, with the seed. Its notes are the finding's own.
-    Race(u64, Box<Found>),
-}
-
-impl Executed {
-    /// What shows the finding of a kernel that has this number.
-    fn of(kernel: &Checked, number: usize) -> Self {
-        let Some(witnesses) = &kernel.witnesses else { return Self::No };
-        let shown = witnesses.found.iter().filter(|witness| witness.shows == Some(number));
-        match shown.min_by_key(|witness| witness.class) {
-            Some(witness) => Self::new(kernel, witness),
-            None => Self::Unseen(witnesses.runs),
-        }
-    }
-
-    fn new(kernel: &Checked, witness: &Witness) -> Self {
-        let witness = Box::new(witness.clone());
-        if kernel.has_block { Self::Seen(witness) } else { Self::Assumed(witness) }
-    }
-
-    /// What a finding is by it.
-    fn level(&self, finding: &Finding) -> Level {
-        Level::of(finding, self.witness().map(|witness| witness.class), !matches!(self, Self::Assumed(_)))
-    }
-
-    /// The execution that was seen.
-    pub fn witness(&self) -> Option<&Witness> {
-        match self {
-            Self::Seen(witness) | Self::Assumed(witness) => Some(witness),
-            Self::No | Self::Unseen(_) | Self::Race(..) => None,
-        }
-    }
-
-    /// What was found in an execution, and its seed.
-    pub fn found(&self) -> Option<(u64, &Found)> {
-        match self {
-            Self::Race(seed, found) => Some((*seed, found)),
-            _ => self.witness().map(|witness| (witness.seed, &witness.found)),
-        }
-    }
-
-    /// In words, with the lines of the PTX if its reader has it.
-    pub fn notes(&self, has_ptx: bool) -> Vec<String> {
-        match self {
-            Self::No | Self::Race(..) => Vec::new(),
-            Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
-            Self::Seen(witness) | Self::Assumed(witness) => {
-                let Witness { found, is_dependent, .. } = &**witness;
-                let twice =
-                    if *is_dependent { ", where a second grid may start before the first one has ended" } else { "" };
-                let words = |site: &ptx_execute::Site| match has_ptx {
-                    true => site.to_string(),
-                    false => {
-                        let ([x, y, z], [i, j, k]) = (site.thread, site.cta);
-                        format!("{} of thread {x},{y},{z} of CTA {i},{j},{k}", site.instruction)
-                    }
-                };
-                let first = found.other.as_ref().map(|site| format!("first {}, then ", words(site)));
-                let sites = format!("{}{}", first.unwrap_or_default(), words(&found.site));
-                let mut notes = vec![format!("an execution{twice}: {sites}")];
-                if matches!(self, Self::Assumed(_)) {
-                    notes.push("the kernel does not say how many threads a CTA has in each direction: with --block it is settled".into());
-                }
-                notes
-            }
-        }
-    }
-}
-
 impl Placed {
     /// All findings of a module.
     pub fn of_module(input: &Input, module: &Module, command: &dyn Fn(&Witness) -> String) -> Vec<Self> {
@@ -141,21 +61,13 @@ impl Placed {
             Origin::Ir(lines) => in_source(finding, input, lines),
         };
         let proposed = |kernel: &Checked| {
-            let all = kernel.report.findings.iter().zip(&kernel.explained).enumerate();
-            let placed = all.map(|(number, (finding, explained))| {
-                let executed = Executed::of(kernel, number);
-                let level = executed.level(finding);
+            let shown = ptx_hazards::shown(&kernel.report, kernel.witnesses.as_ref(), kernel.has_block);
+            let placed = shown.into_iter().enumerate().map(|(number, Shown { finding, level, executed })| {
                 let repeat = executed.witness().map(command);
-                Self { explained: explained.clone(), level, executed, repeat, ..at(finding) }
+                let explained = kernel.explained.get(number).cloned().flatten();
+                Self { explained, level, executed, repeat, ..at(&finding) }
             });
-            let alone = kernel.witnesses.iter().flat_map(Witnesses::news);
-            let alone = alone.map(|witness| {
-                let finding = witness.finding();
-                let executed = Executed::new(kernel, witness);
-                let repeat = Some(command(witness));
-                Self { level: executed.level(&finding), executed, repeat, ..at(&finding) }
-            });
-            placed.chain(alone).collect::<Vec<_>>()
+            placed.collect::<Vec<_>>()
         };
         module.kernels.iter().flat_map(proposed).collect()
     }

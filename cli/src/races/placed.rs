@@ -8,7 +8,7 @@ use ptx_atomics::{
 };
 use ptx_races::{
     check::{Class, Finding, Report, Verdict},
-    remedy::{BARRIER, Change, Remedy},
+    remedy::{BARRIER, Change},
 };
 
 use super::file::{File, command};
@@ -89,27 +89,14 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
 
 /// What would mend it, with what was tried first.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
-    let Some(Remedy { changes, mends_all }) = &finding.remedy else {
+    let Some(remedy) = &finding.remedy else {
         return finding.witness.as_ref()?.found.help.clone();
     };
     let place = |line: u32| match at(file, line) {
         Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
         _ => format!("line {line}"),
     };
-    let changes = changes.iter().map(|change| match change {
-        Change::Barrier(line) => format!("`{BARRIER};` in front of {}", place(*line)),
-        Change::InPlace { line, before, after } => {
-            format!("`{}` in place of `{}` at {}", mnemonic(after), mnemonic(before), place(*line))
-        }
-    });
-    let changes = changes.collect::<Vec<_>>();
-    let with = if changes.len() == 1 { "with it" } else { "with these" };
-    let what = if *mends_all {
-        "the kernel is proved free of races"
-    } else {
-        "these two accesses are proved to have an order"
-    };
-    Some(format!("{}: {with}, {what}", changes.join(" and ")))
+    Some(remedy.words(place, |instruction| mnemonic(instruction).to_owned()))
 }
 
 /// The instruction of a line without its predicate and its operands.

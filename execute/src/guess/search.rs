@@ -1,11 +1,9 @@
 //! The search for launches in which a kernel that nobody described runs to its end.
 
-use std::{
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::{ops::ControlFlow, time::Duration};
 
 use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation, short_name};
+use web_time::Instant;
 
 use super::{
     assumed::{Assumed, Assumption, Buffers, OfField, Value},

@@ -46,10 +46,11 @@
 //! An access of registers concerns its own thread alone: only `CommitGroup`, `WaitGroup` and `MatrixFence` change it. An allocation is in
 //! flight until it is freed, which is no matter of progress.
 
-use std::{rc::Rc, time::Instant};
+use std::rc::Rc;
 
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use rustc_hash::{FxHashMap, FxHashSet};
+use web_time::Instant;
 
 use super::{
     assumed::{Assumed, Assumptions, limited},

@@ -3,7 +3,8 @@
 //! An access is followed along the paths of the thread that does it. Once it is shared, these are the paths of all threads that have
 //! learned of it.
 
-use std::{rc::Rc, time::Instant};
+use std::rc::Rc;
+use web_time::Instant;
 
 use super::{
     assumed::Passes,
