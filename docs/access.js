@@ -40,6 +40,12 @@
     follow();
   }
 
+  // Which version this is of; scripts/book writes it.
+  const version = document.createElement("p");
+  version.className = "version";
+  version.textContent = "ptx-atomics, of this repository";
+  main.append(version);
+
   // What scrolls can have the focus, and so be scrolled by keys.
   const parts = [...main.querySelectorAll("pre > code, .table-wrapper, p:has(> img)")];
   const scrolling = () => parts.forEach((part) => (part.scrollWidth > part.clientWidth ? (part.tabIndex = 0) : part.removeAttribute("tabindex")));

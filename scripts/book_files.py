@@ -2,7 +2,7 @@
 
 Servers send a kernel as a download, and a folder as nothing. So each link of a chapter to a file leads to a page with its text, each link
 to a folder to a page with its files, and each link to a litmus test to the page that runs it. CHAPTERS, a copy of docs/, is changed; it
-gets `examples.json` too, the tests that the page offers.
+gets `examples.json` and `kernels.json` too, the tests and kernels that pages offer.
 """
 
 import html
@@ -14,6 +14,7 @@ from pathlib import Path
 
 FOLDERS = {"Shapes": "examples/litmus", "Asynchronous operations": "examples/litmus/async",
            "More": "memory-model/litmus", "More asynchronous operations": "memory-model/litmus/async"}
+KERNELS = "examples/check"
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
@@ -28,6 +29,8 @@ def main(chapters, book):
     tests = {title: {str(file): file.read_text() for file in sorted(Path(folder).glob("*.litmus"))}
              for title, folder in FOLDERS.items()}
     (chapters / "examples.json").write_text(json.dumps(tests))
+    kernels = {file.stem: file.read_text() for file in sorted(Path(KERNELS).glob("*.ptx"))}
+    (chapters / "kernels.json").write_text(json.dumps(kernels))
     offered = {path for folder in tests.values() for path in folder}
     linked = set()
 

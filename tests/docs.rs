@@ -206,7 +206,10 @@ fn links(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
             return Some(format!("{path} is no chapter of the book: link to its folder"));
         }
         let known = |name: &str| anchors.get(&*target).is_some_and(|anchors| anchors.contains(name));
-        fragment.filter(|name| !known(name)).map(|name| format!("{} has no heading #{name}", target.display()))
+        // Pages that answer have their question there.
+        fragment
+            .filter(|name| !name.contains('=') && !known(name))
+            .map(|name| format!("{} has no heading #{name}", target.display()))
     };
     for document in documents {
         for (line, link) in document.links.iter().filter(|(_, link)| !link.contains("://")) {

@@ -1,5 +1,6 @@
 //! What the fields of the pages may hold, for their lists.
 
+use itertools::Itertools;
 use ptx_atomics_lowering::{
     Ordering, PtxVersion, Sm, Strategy, Type,
     ptx::{Scope, Space},
@@ -8,7 +9,7 @@ use ptx_atomics_pass::FpChoice;
 use serde_json::json;
 use strum::IntoEnumIterator;
 
-use crate::explorer::operations;
+use crate::{explorer::operations, words};
 
 /// The values of the fields, as JSON.
 pub fn choices() -> String {
@@ -23,6 +24,7 @@ pub fn choices() -> String {
         "mattr": names(&mut PtxVersion::all().map(|version| format!("+{}", version.feature()))),
         "strategy": names(&mut Strategy::iter().map(|strategy| strategy.to_string())),
         "fp-atomics": FpChoice::words(),
+        "say": words::words().map(|word| word.name).unique().collect::<Vec<_>>(),
     })
     .to_string()
 }

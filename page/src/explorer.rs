@@ -74,6 +74,8 @@ struct StrategyRow {
     /// In the words of the document.
     words: String,
     sequences: Vec<String>,
+    /// The number of the sequence that was chosen; nothing if the strategy has one of its own.
+    used: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -211,7 +213,7 @@ impl Explored {
             target: target.to_string(),
             ptx: statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             changes: lowering.changes.iter().map(explained).collect(),
-            row: lowering.row.and_then(StrategyRow::of),
+            row: lowering.row.and_then(|name| StrategyRow::of(name, lowering.chosen)),
             requires,
             sass: Measured::of(lowering, target),
         }
@@ -219,13 +221,14 @@ impl Explored {
 }
 
 impl StrategyRow {
-    fn of(name: RowName) -> Option<Self> {
+    fn of(name: RowName, chosen: Option<&[Step]>) -> Option<Self> {
         let row = ABI.iter().find(|row| row.name() == name)?;
         let words = |steps: &&[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         Some(Self {
             name: row.name().to_string(),
             words: row.to_string(),
             sequences: row.sequences.iter().map(words).collect(),
+            used: row.sequences.iter().position(|steps| Some(*steps) == chosen),
         })
     }
 }

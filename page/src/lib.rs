@@ -5,17 +5,31 @@
 
 mod adjust;
 mod answer;
+pub mod check;
 mod choices;
 pub mod explorer;
 pub mod litmus;
 mod placement;
+pub mod words;
 
 pub use adjust::adjusted;
 pub use choices::choices;
 pub use placement::placed;
 
-/// What the pages call.
-#[cfg(target_arch = "wasm32")]
+/// What the page that checks PTX calls.
+#[cfg(all(target_arch = "wasm32", feature = "check"))]
+mod exports {
+    use wasm_bindgen::prelude::wasm_bindgen;
+
+    /// What is wrong with PTX: [`crate::check`].
+    #[wasm_bindgen]
+    pub fn check(question: &str) -> String {
+        crate::check::answer(question)
+    }
+}
+
+/// What the other pages call.
+#[cfg(all(target_arch = "wasm32", not(feature = "check")))]
 mod exports {
     use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -41,6 +55,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn placed(text: &str, thread: usize, gpu: u32, cluster: Option<u32>, cta: u32) -> Option<String> {
         crate::placed(text, thread, ptx_memory_model::place::Place { gpu, cluster, cta })
+    }
+
+    /// What a question in the words of a language asks for, as JSON; nothing if it names no operation: [`crate::words`].
+    #[wasm_bindgen]
+    pub fn said(text: &str) -> Option<String> {
+        crate::words::said(text).map(|fields| serde_json::Value::Object(fields).to_string())
     }
 
     /// The values that the fields may have: [`crate::choices`].

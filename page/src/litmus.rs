@@ -4,6 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use ptx_atomics_litmus::{OUTCOMES, Question as Asked, Subject, TestReport, svg};
 use ptx_memory_model::{
+    condition::Quantifier,
     litmus::{self, Dialect, Litmus},
     outcome::Limits,
     place::Place,
@@ -36,9 +37,35 @@ pub struct Question {
     time_limit: String,
 }
 
+/// What is known of a test in two words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Badge {
+    Never,
+    Can,
+    Always,
+    NotAlways,
+    Race,
+    Unknown,
+}
+
+impl Badge {
+    fn of(quantifier: Quantifier, answer: &ptx_atomics_litmus::Answer) -> Self {
+        match (quantifier, answer.holds) {
+            _ if answer.race.is_some() => Self::Race,
+            (_, None) => Self::Unknown,
+            (Quantifier::Exists, Some(true)) | (Quantifier::NotExists, Some(false)) => Self::Can,
+            (Quantifier::Exists, Some(false)) | (Quantifier::NotExists, Some(true)) => Self::Never,
+            (Quantifier::Forall, Some(true)) => Self::Always,
+            (Quantifier::Forall, Some(false)) => Self::NotAlways,
+        }
+    }
+}
+
 /// What is known of a test.
 #[derive(Serialize)]
 pub struct Known {
+    badge: Badge,
     /// What the command's JSON has of it.
     answer: ptx_atomics_litmus::Answer,
     /// What the command prints of it with `--explain --outcomes`.
@@ -89,12 +116,20 @@ impl Question {
         };
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
         let threads = threads.map(|Place { gpu, cluster, cta }| Placed { gpu, cluster, cta }).collect();
+        let quantifier = litmus.condition.quantifier;
         let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: Some(OUTCOMES), explain: true, draw: true, minimize: false };
         let report = asked.ask(vec![subject]).pop();
         let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;
         let warnings = warnings.into_iter().map(wrong).collect();
-        Ok(Known { answer, text, svg: diagram.as_ref().map(svg), threads, warnings })
+        Ok(Known {
+            badge: Badge::of(quantifier, &answer),
+            answer,
+            text,
+            svg: diagram.as_ref().map(svg),
+            threads,
+            warnings,
+        })
     }
 
     fn conventions(&self, errors: &mut Vec<Wrong>) -> (Conventions, Dialect) {
@@ -151,4 +186,31 @@ impl Question {
 /// The number that a field has, if it has one; what nothing stands in has the default.
 fn number<N: FromStr>(text: &str, default: N) -> Option<N> {
     if text.is_empty() { Some(default) } else { text.parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::answer;
+
+    #[track_caller]
+    fn check(condition: &str, reads: &str, badge: &str) {
+        let text = format!(
+            "PTX t\n{{ x=0; y=0; }}\n P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n st.relaxed.gpu x, 1 | {reads} ;\n st.release.gpu y, 1 | ld.relaxed.gpu r1, x ;\n{condition}"
+        );
+        let answer: Value = serde_json::from_str(&answer(&json!({ "text": text }).to_string())).expect("JSON");
+        assert_eq!(answer["answer"]["badge"], badge, "{condition}: {answer}");
+    }
+
+    #[test]
+    fn badges() {
+        let stale = "(P1:r0 == 1 /\\ P1:r1 == 0)";
+        check(&format!("exists {stale}"), "ld.acquire.gpu r0, y", "never");
+        check(&format!("exists {stale}"), "ld.relaxed.gpu r0, y", "can");
+        check(&format!("~exists {stale}"), "ld.acquire.gpu r0, y", "never");
+        check(&format!("~exists {stale}"), "ld.relaxed.gpu r0, y", "can");
+        check("forall (P1:r0 == 0 \\/ P1:r0 == 1)", "ld.relaxed.gpu r0, y", "always");
+        check("forall (P1:r0 == 0)", "ld.relaxed.gpu r0, y", "not-always");
+    }
 }

@@ -8,6 +8,16 @@ const SIDES = ["a", "b"];
 const OF_A_SIDE = ["mcpu", "mattr", "strategy"];
 let latest = 0;
 
+/** Sets the fields to what the words of a language ask for. */
+async function hear() {
+  const words = form.elements.say.value.trim();
+  const said = words === "" ? undefined : await engine.call("said", words).catch(() => undefined);
+  document.querySelector("#said").textContent = words !== "" && !said ? "No atomic operation is named: try atomicAdd, fetch_add, atomicrmw add, __threadfence." : "";
+  if (!said) return;
+  for (const [name, value] of Object.entries(JSON.parse(said))) form.elements[name].value = value;
+  for (const name of ["operation", "ordering", "type"]) await adjust(name).catch(() => {});
+}
+
 function lists(choices) {
   for (const field of form.querySelectorAll("select[data-list]")) {
     const first = field.dataset.first;
@@ -21,7 +31,7 @@ function lists(choices) {
 }
 
 function asked(side) {
-  const { compare, ...all } = question(form);
+  const { compare, say, ...all } = question(form);
   const both = Object.entries(all).filter(([name]) => !/^[ab][.]/.test(name));
   return { ...Object.fromEntries(both), ...question(form, `${side}.`) };
 }
@@ -78,7 +88,9 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
     part("What is otherwise", element("ul", {}, ...changes.map(({ name, message }) => element("li", {}, element("code", {}, name), `: ${message}`))));
   }
   if (row) {
-    const sequences = row.sequences.map((words) => element("li", {}, element("code", {}, words)));
+    // What was used of the row is marked.
+    const used = row.sequences.map((words) => element("code", {}, words));
+    const sequences = used.map((words, index) => element("li", {}, ...(index === row.used ? [element("mark", {}, words), " is what was used"] : [words])));
     part("Why it is right", element("p", {}, "NVIDIA's Atomics ABI, row ", element("code", {}, row.name), ": ", element("code", {}, row.words)), element("ul", {}, ...sequences));
   }
   if (requires.length > 0) {
@@ -107,19 +119,23 @@ async function adjust(field) {
 
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", async ({ target }) => {
+  if (target.name === "say") await hear();
   if (target.tagName === "SELECT") await adjust(target.name).catch(() => {});
   await show();
 });
 form.addEventListener("change", () => remember(form));
-addEventListener("hashchange", () => {
+/** What the address says: with words alone, what they ask for. */
+async function restored() {
   restore(form);
-  show();
-});
+  if (new URLSearchParams(location.hash.slice(1)).size === 1) await hear();
+  await show();
+}
+
+addEventListener("hashchange", restored);
 const choices = await engine.call("choices").catch((error) => {
   form.dataset.state = `This page cannot answer: ${error.message}.`;
   throw error;
 });
 lists(JSON.parse(choices));
-restore(form);
-await show();
+await restored();
 ready(form);

@@ -4,8 +4,17 @@ import { Engine, code, copied, element, mark, question, ready, remember, remembe
 const form = document.querySelector("#litmus");
 const shown = document.querySelector("#shown");
 const status = document.querySelector("#status");
+const verdict = document.querySelector("#verdict");
 const text = form.elements.text;
 const engine = new Engine();
+const BADGES = {
+  never: "Never happens",
+  can: "Can happen",
+  always: "Always so",
+  "not-always": "Not always so",
+  race: "Data race",
+  unknown: "Not known",
+};
 let places = [];
 /** The name of the test's file. */
 let named = "test.litmus";
@@ -20,6 +29,7 @@ async function run() {
   busy(true);
   if (running) engine.stop();
   const seconds = element("span", { "aria-hidden": "true" });
+  verdict.replaceChildren();
   status.replaceChildren("Running…", seconds);
   const clock = setInterval(() => seconds.replaceChildren(` ${Math.round((performance.now() - started) / 1000)} s`), 1000);
   try {
@@ -42,11 +52,12 @@ function busy(is) {
 }
 
 /** Shows an answer; done when its drawing is drawn. */
-async function say({ answer, text, svg, threads, warnings }) {
+async function say({ badge, answer, text, svg, threads, warnings }) {
   mark(form, []);
   listed(warnings, "warning");
   placement(threads);
   named = answer.file;
+  verdict.replaceChildren(element("strong", { class: `badge ${badge}` }, BADGES[badge]));
   status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
   const said = code("What the command says", text);
   if (!svg) {
@@ -69,6 +80,7 @@ function refuse(errors) {
 
 /** Why there is no answer. What is said of an earlier test is about another text. */
 function nothing(why) {
+  verdict.replaceChildren();
   status.textContent = why;
   mark(form, []);
   listed([], "error");

@@ -1,14 +1,18 @@
-// Runs the lowering and the memory model, so that no page waits for them.
-import init, * as functions from "./ptx_atomics_page.js";
-
-const ready = init().catch((error) => {
-  throw new Error(`the library of this page cannot be loaded: ${error.message}`);
-});
+// Runs the lowering, the memory model or the check, so that no page waits for them.
+// The worker has the name of its library.
+const ready = import(`./${self.name}.js`)
+  .then(async (library) => {
+    await library.default();
+    return library;
+  })
+  .catch((error) => {
+    throw new Error(`the library of this page cannot be loaded: ${error.message}`);
+  });
 
 self.onmessage = async ({ data: { id, name, args } }) => {
   try {
-    await ready;
-    self.postMessage({ id, value: functions[name](...args) });
+    const library = await ready;
+    self.postMessage({ id, value: library[name](...args) });
   } catch (error) {
     // What is left of the library after a failure is not used again.
     self.postMessage({ failed: error.message });

@@ -15,6 +15,7 @@ mod targets;
 use std::{fmt::Write, fs, io, path::Path};
 
 use itertools::Itertools;
+use ptx_atomics_lowering::{Operation, Type};
 use rayon::prelude::*;
 
 pub use self::{
@@ -37,6 +38,9 @@ pub const RULES: [&str; 5] = [
 pub fn names() -> Vec<String> {
     operations().map(|operation| name(&operation)).unique().collect()
 }
+
+/// The types of most programs, in whose order chapters begin.
+const USUAL: [Type; 4] = [Type::I32, Type::I64, Type::F32, Type::F64];
 
 /// Writes the chapters into a folder, `NAME.md` each, and their names into `names` there, in order.
 ///
@@ -63,7 +67,12 @@ pub fn chapter(chapter: &str) -> String {
     };
     let style = "<link rel=\"stylesheet\" href=\"../page/reference.css\">";
     let mut text = format!("# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n");
-    for operation in operations().filter(|operation| name(operation) == chapter) {
+    // What is asked for most stands first.
+    let place = |operation: &Operation| {
+        let ty = operation.access().map(|access| access.ty);
+        USUAL.iter().position(|usual| Some(*usual) == ty).unwrap_or(USUAL.len())
+    };
+    for operation in operations().filter(|operation| name(operation) == chapter).sorted_by_key(place) {
         write!(text, "\n{}", section(operation).text).expect("a text grows");
     }
     text

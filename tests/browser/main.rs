@@ -3,6 +3,7 @@
 //!
 //! `BROWSER_SHOTS=FOLDER` keeps a picture of each page, for people to look at.
 
+mod asked;
 mod site;
 
 use std::{
@@ -82,6 +83,7 @@ fn main() {
         "explorer", "wrong input is told at its field and kept" => wrong_choice;
         "explorer", "a choice that is possible with none of the others changes them" => adjusted;
         "explorer", "nothing of what is typed is cut off" => underscores;
+        "paste", "every control has a name, and nothing is wider than a telephone" => usable;
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
         "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
     };
@@ -95,18 +97,19 @@ fn main() {
     let no_axe = (!axe().exists()).then_some("axe").or(missing);
     let accessible = ACCESSIBLE.map(|page| {
         let trial = trial(format!("{page}: anyone can use it"), no_axe, move || accessible(page));
-        if ["litmus", "explorer", "getting-started"].contains(&page) { trial } else { left_to_all(trial) }
+        if ["litmus", "explorer", "paste", "index"].contains(&page) { trial } else { left_to_all(trial) }
     });
     let no_book = no_book.then_some("mdbook and wasm-bindgen");
     let pages = [
         trial("the book has a page of each chapter".into(), no_book, pages),
         trial("links of the book lead somewhere".into(), no_book, links),
     ];
+    let asked = asked::TESTS.map(|(name, test)| trial(name.into(), missing, test));
     let time = || run("litmus", "time", async |client: &Client| time(client).await);
     let time = Trial::test("litmus: the time of message passing", time).with_ignored_flag(true);
     libtest_mimic::run(
         &arguments,
-        pages.into_iter().chain(tests).chain(lost).chain(accessible).chain([time]).collect(),
+        pages.into_iter().chain(tests).chain(asked).chain(lost).chain(accessible).chain([time]).collect(),
     )
     .exit();
 }
@@ -544,8 +547,18 @@ async fn underscores(client: &Client) -> Result<(), Failed> {
 }
 
 /// A page of each kind.
-const ACCESSIBLE: [&str; 7] =
-    ["litmus", "explorer", "getting-started", "patterns", "scoreboard", "optimizer", "reference/fence"];
+const ACCESSIBLE: [&str; 10] = [
+    "litmus",
+    "explorer",
+    "paste",
+    "index",
+    "words",
+    "getting-started",
+    "patterns",
+    "scoreboard",
+    "optimizer",
+    "reference/fence",
+];
 
 fn axe() -> PathBuf {
     root().join(".tools/axe/axe_playwright_python/axe.min.js")
@@ -847,7 +860,7 @@ async fn side_by_side(client: &Client) -> Result<(), Failed> {
         };
         let expected = json!([shown(first, second), shown(second, first)]);
         let answers = "[...document.querySelectorAll('#answers .answer')].map((one) => [one.querySelector('h2').textContent,
-            one.querySelector('pre').textContent.trim(), [...one.querySelectorAll('mark')].map((mark) => mark.textContent)])";
+            one.querySelector('pre').textContent.trim(), [...one.querySelectorAll('pre mark')].map((mark) => mark.textContent)])";
         let same_targets = format!(
             "JSON.stringify({answers}.map(([target]) => target)) === JSON.stringify({})",
             json!([first.0, second.0])

@@ -27,6 +27,8 @@ pub struct Lowering {
     pub changes: Vec<Change>,
     /// The row of the ABI that it follows; none where no other thread takes part.
     pub row: Option<RowName>,
+    /// The sequence of that row that was chosen, as published.
+    pub chosen: Option<&'static [Step]>,
 }
 
 /// Lowers one operation.
@@ -52,7 +54,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
         SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
         SyncScope::SingleThread if kind == RowKind::Fence => {
             changes.push(Change::SingleThread);
-            return Ok(Lowering { sequence: Sequence::default(), changes, row: None });
+            return Ok(Lowering { sequence: Sequence::default(), changes, row: None, chosen: None });
         }
         SyncScope::SingleThread => Scope::Cta,
     };
@@ -89,7 +91,8 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     let on_gpu = access.is_some_and(|access| access.space.is_shared_cta());
     let out_of_reach = kind == RowKind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
     let error = out_of_reach.then_some(Unsupported::SystemScope { requirement, target: *target });
-    supported(body.finish(), changes, Some(RowName(kind, ordering)), target, error)
+    let lowering = supported(body.finish(), changes, Some(RowName(kind, ordering)), target, error)?;
+    Ok(Lowering { chosen: policy.strategies.choose(kind, ordering, carrier, target), ..lowering })
 }
 
 /// An operation by these steps, as they are, whatever the policy would choose: what the mapping of somebody else becomes.
@@ -117,7 +120,7 @@ fn supported(
 ) -> Result<Lowering, Vec<Unsupported>> {
     let lacking = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
     let errors: Vec<_> = strictest(target.lacks(sequence.statements())).into_iter().map(lacking).chain(error).collect();
-    if errors.is_empty() { Ok(Lowering { sequence, changes, row }) } else { Err(errors) }
+    if errors.is_empty() { Ok(Lowering { sequence, changes, row, chosen: None }) } else { Err(errors) }
 }
 
 /// The forms without those that need no more than another one does.

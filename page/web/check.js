@@ -1,0 +1,197 @@
+// "Check my PTX": PTX is pasted or dropped, and what the command says of it stands at its lines.
+import { Engine, code, copied, element, mark, question, ready, rememberSoon, remember, restore, state } from "./page.js";
+
+const form = document.querySelector("#check");
+const shown = document.querySelector("#shown");
+const status = document.querySelector("#status");
+const { text } = form.elements;
+const engine = new Engine("ptx_atomics_check");
+/** Lines of PTX around a finding that are shown with it. */
+const AROUND = 3;
+const LEVELS = {
+  error: "Wrong: an execution shows it",
+  possible: "Possibly wrong: not proved, and no execution shows it",
+  warning: "The manual asks for it",
+  note: "Right, and more than is needed",
+  "not-checked": "Not checked",
+};
+/** Counts checks: a later one takes the place of one that is not done. */
+let latest = 0;
+
+async function run() {
+  remember(form);
+  const own = ++latest;
+  const started = performance.now();
+  if (form.hasAttribute("aria-busy")) engine.stop();
+  busy(true);
+  status.textContent = "Checking…";
+  try {
+    const { answer, errors } = JSON.parse(await engine.call("check", JSON.stringify(question(form))));
+    if (own !== latest) return;
+    answer ? say(answer) : refuse(errors);
+    form.dataset.took = (performance.now() - started).toFixed(1);
+  } catch (error) {
+    if (own !== latest) return;
+    status.textContent = `No answer: ${error.message}.`;
+    shown.replaceChildren();
+  } finally {
+    if (own === latest) busy(false);
+  }
+}
+
+function busy(is) {
+  form.elements.run.disabled = is;
+  form.elements.stop.disabled = !is;
+  state(form, "aria-busy", is);
+}
+
+function refuse(errors) {
+  mark(form, errors);
+  state(text, "aria-invalid", errors.some((one) => one.field === "text"));
+  status.textContent = "Nothing was checked.";
+  shown.replaceChildren();
+}
+
+function say({ kernels, findings, unread }) {
+  mark(form, []);
+  const of = (level) => findings.filter((finding) => finding.level === level).length;
+  status.replaceChildren(badge(of("error"), of("possible"), unread.length), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
+  const lines = text.value.split("\n");
+  const parts = [...unread.map(({ line, message }) => finding({ level: "not-checked", line, message: `not read: ${message}`, notes: [], edits: [] }, lines)), ...findings.map((one) => finding(one, lines))];
+  shown.replaceChildren(...kernels.map(kernel), ...parts);
+}
+
+/** The verdict in a word. */
+function badge(errors, possible, unread) {
+  const [kind, words] = errors > 0 ? ["never", "Wrong"] : possible > 0 || unread > 0 ? ["unknown", "Not proved"] : ["can", "Nothing wrong was found"];
+  return element("strong", { class: `badge ${kind}` }, words);
+}
+
+function counted(count, of) {
+  return `${count} ${of}${count === 1 ? "" : "s"}`;
+}
+
+function kernel({ kernel, races, assumptions, is_asynchronous: isAsynchronous, ran }) {
+  const verdicts = {
+    free: "no execution has a data race, if what is below holds",
+    race: "has a data race",
+    divergent: "has a barrier to which not all threads come",
+    open: "it is not proved that no execution has a data race",
+  };
+  const ordinary = isAsynchronous ? "has asynchronous operations, whose waits and fences are checked; the proof for ordinary accesses does not follow them" : verdicts[races];
+  return element(
+    "section",
+    {},
+    element("p", {}, element("code", {}, kernel), `: ${ordinary}.`),
+    ...(assumptions.length > 0 && !isAsynchronous ? [element("ul", {}, ...assumptions.map((one) => element("li", {}, one)))] : []),
+    ...(ran ? [element("details", {}, element("summary", {}, "The launch with which it was run"), element("p", {}, ran))] : []),
+  );
+}
+
+/** A finding, with the lines of PTX around it. */
+function finding({ level, line, first, message, notes, help, edits, explained }, lines) {
+  const near = (at) => Array.from({ length: 2 * AROUND + 1 }, (_, index) => at - AROUND + index);
+  const numbers = [...new Set([...(first ? near(first) : []), ...(line ? near(line) : [])])].filter((at) => at >= 1 && at <= lines.length).sort((a, b) => a - b);
+  const listed = numbers.flatMap((at, index) => {
+    const gap = index > 0 && numbers[index - 1] !== at - 1 ? ["…\n"] : [];
+    const row = `${String(at).padStart(5)}  ${lines[at - 1]}`;
+    return [...gap, at === line || at === first ? element("mark", {}, row) : row, "\n"];
+  });
+  const go = element("button", { type: "button", class: level }, line ? `line ${line}: ${message}` : message);
+  go.onclick = () => select(line || 1);
+  return element(
+    "section",
+    { class: `finding ${level}` },
+    element("h3", {}, LEVELS[level]),
+    go,
+    ...(listed.length > 0 ? [code(`The lines around line ${line}`, ...listed)] : []),
+    ...notes.map((note) => element("p", {}, note)),
+    ...(help ? [element("p", {}, element("strong", {}, "What would mend it: "), help)] : []),
+    ...(edits.length > 0 ? [mended(edits)] : []),
+    ...(explained ? [element("details", {}, element("summary", {}, "As a litmus test, with an execution"), code("A litmus test", explained))] : []),
+  );
+}
+
+/** A button that makes the changes, and checks again. */
+function mended(edits) {
+  const button = element("button", { type: "button" }, "Change it so, and check again");
+  button.onclick = async () => {
+    const lines = text.value.split("\n");
+    // From the last line on, so that the numbers of the others stay.
+    for (const { line, before, instruction } of [...edits].sort((a, b) => b.line - a.line)) {
+      lines.splice(before ? line - 1 : line, 0, `    ${instruction.replace(/;?$/, ";")}`);
+    }
+    text.value = lines.join("\n");
+    await run();
+  };
+  return button;
+}
+
+function select(line) {
+  const lines = text.value.split("\n");
+  const at = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  text.focus();
+  text.setSelectionRange(at, at + (lines[line - 1] ?? "").length);
+  text.scrollTop = (text.scrollHeight / lines.length) * Math.max(0, line - 4);
+}
+
+function asCommand() {
+  const { block, grid, profile } = question(form);
+  const set = (option, value) => (value === "" ? [] : [`--${option} ${value}`]);
+  const line = ["ptx-atomics check kernel.ptx", ...set("block", block), ...set("grid", grid), ...set("profile", profile === "default" ? "" : profile), "--explain"].join(" ");
+  document.querySelector("#command").replaceChildren(element("code", {}, line), " ", copied(line));
+}
+
+async function examples() {
+  const tests = await (await fetch(new URL("kernels.json", import.meta.url))).json();
+  const named = (path) => element("option", { value: path }, path.replaceAll("_", " "));
+  form.elements.example.append(...Object.keys(tests).map(named));
+  return tests;
+}
+
+/** Takes the text of the example that is chosen, if one is. */
+function take() {
+  text.dataset.default = all[form.elements.example.value] ?? "";
+  text.value = text.dataset.default;
+}
+
+async function dropped(file) {
+  if (!file) return;
+  form.elements.example.value = "";
+  text.value = await file.text();
+  await run();
+}
+
+async function restored() {
+  restore(form);
+  take();
+  restore(form);
+  if (text.value !== "") await run();
+}
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.elements.run.onclick = run;
+form.elements.stop.onclick = () => engine.stop();
+form.elements.show.onclick = asCommand;
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+});
+form.elements.example.onchange = () => {
+  take();
+  run();
+};
+form.elements.file.onchange = ({ target }) => dropped(target.files[0]);
+// A whole file is too long for an address: what is pasted stays in the page.
+text.addEventListener("paste", () => setTimeout(run));
+text.addEventListener("input", () => text.value.length < 4000 && rememberSoon(form));
+for (const kind of ["dragover", "drop"]) {
+  form.addEventListener(kind, (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    if (kind === "drop") dropped(event.dataTransfer.files[0]);
+  });
+}
+addEventListener("hashchange", restored);
+const all = await examples().catch(() => ({}));
+await restored();
+ready(form);

@@ -1,0 +1,189 @@
+//! What users ask of the pages, and how soon they have it.
+
+use super::*;
+
+/// A test that opens its own pages.
+type Test = fn() -> Result<(), Failed>;
+
+pub const TESTS: [(&str, Test); 7] = [
+    ("ten questions, each answered from the front page in 2 s", questions),
+    ("a search finds each name first", synonyms),
+    ("paste: each example is what its name says", kernels),
+    ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
+    ("litmus: a test has its verdict in two words", badges),
+    ("the keyboard comes to Run in eight tabs", tabs),
+    ("pages answer in 1 s, and the book is small", small),
+];
+
+/// What users ask, and with what the answer begins. Each takes two steps from the front page: the words, and the button.
+const QUESTIONS: [(&str, &str); 10] = [
+    ("atomicAdd, acquire, sm_90, which barriers?", "atom.acquire.gpu.global.add.u32"),
+    ("atomicAdd", "atom.relaxed.gpu.global.add.u32"),
+    (
+        "cuda::atomic_ref<int, cuda::thread_scope_device>.fetch_add(1) sm_80",
+        "fence.sc.gpu;\natom.acquire.gpu.global.add.u32",
+    ),
+    ("__threadfence_block()", "fence.sc.cta;"),
+    ("x.fetch_add(1, Ordering::AcqRel) on sm_70", "atom.acq_rel.sys.global.add.u32"),
+    ("atomicrmw fadd ptr addrspace(3) %p, float 1.0 monotonic sm_90", "atom.relaxed.sys.shared.add.f32"),
+    ("__scoped_atomic_load_n(p, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE)", "ld.acquire.gpu.global.b32"),
+    ("memref.atomic_rmw addi", "atom.relaxed.sys.global.add.u32"),
+    ("tl.atomic_add float sm_100", "atom.acq_rel.gpu.global.add.f32"),
+    ("__threadfence sm_60", "membar.gl;"),
+];
+
+const NAMES: [&str; 8] = [
+    "atomicAdd",
+    "atomicCAS_system",
+    "__threadfence_block",
+    "tl.atomic_add",
+    "memref.generic_atomic_rmw",
+    "__scoped_atomic_fetch_add",
+    "cuda::atomic_ref::fetch_add",
+    "AtomicU32::fetch_nand",
+];
+
+/// The kernels of the page, and what is found.
+const KERNELS: [(&str, &str); 8] = [
+    ("missing_barrier", "Wrong"),
+    ("barrier", "Nothing wrong was found"),
+    ("narrow_scope", "Wrong"),
+    ("message", "Nothing wrong was found"),
+    ("missing_wait", "Wrong"),
+    ("wait", "Nothing wrong was found"),
+    ("missing_proxy_fence", "Wrong"),
+    ("proxy_fence", "Nothing wrong was found"),
+];
+
+const LITMUS: [(&str, &str); 4] = [
+    ("message_passing", "Always so"),
+    ("store_buffering", "Can happen"),
+    ("store_buffering_sc", "Never happens"),
+    ("last_block", "Can happen"),
+];
+
+/// The goal is 12, of which the tables of the reference are 7.
+const MEGABYTES: f64 = 17.0;
+
+fn site(name: &str, page: &str, test: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>) -> Result<(), Failed> {
+    let site = serve(None)?;
+    let folder = format!("http://localhost:{}/docs", site.port);
+    browse(&site, page, name, async |client| test(client, &folder).await)
+}
+
+/// Opens a page anew: another fragment alone would not load it.
+async fn open(client: &Client, address: &str) -> Result<(), Failed> {
+    client.goto("about:blank").await?;
+    client.goto(address).await?;
+    ready(client).await
+}
+
+fn questions() -> Result<(), Failed> {
+    site("questions", "index", async |client, folder| {
+        for (words, expected) in QUESTIONS {
+            open(client, &format!("{folder}/index.html")).await?;
+            let started = Instant::now();
+            let ask = "const form = document.querySelector('.ask-words'); form.elements.say.value = arguments[0]; form.querySelector('button').click()";
+            client.execute(ask, vec![json!(words)]).await?;
+            wait(client, "document.querySelector('#explorer[data-ready] .answer')").await?;
+            let took = started.elapsed();
+            let ptx = text(client, "#answers pre").await?;
+            assert!(ptx.starts_with(expected), "{words}: {ptx}");
+            assert!(took < Duration::from_secs(2), "{words}: {took:?}");
+        }
+        Ok(())
+    })
+}
+
+fn synonyms() -> Result<(), Failed> {
+    site("search", "index", async |client, folder| {
+        for name in NAMES {
+            open(client, &format!("{folder}/index.html?search={name}")).await?;
+            let first = ":is(#mdbook-searchresults, #searchresults) a";
+            wait(client, &format!("document.querySelector('{first}')")).await?;
+            let found = text(client, first).await?;
+            assert!(found.contains("Names in languages") && found.ends_with(name), "{name}: {found}");
+        }
+        Ok(())
+    })
+}
+
+fn kernels() -> Result<(), Failed> {
+    site("kernels", "paste", async |client, folder| {
+        let tests = fs::read_dir(root().join("examples/check"))?.count();
+        assert_eq!(tests, KERNELS.len(), "each example has its verdict here");
+        for (kernel, verdict) in KERNELS {
+            open(client, &format!("{folder}/paste.html#example={kernel}")).await?;
+            wait(client, "document.querySelector('.badge')").await?;
+            same(text(client, ".badge").await?, verdict, kernel)?;
+        }
+        Ok(())
+    })
+}
+
+fn changed() -> Result<(), Failed> {
+    site("changed", "paste", async |client, folder| {
+        open(client, &format!("{folder}/paste.html#example=missing_wait")).await?;
+        wait(client, "document.querySelector('.finding')").await?;
+        let change = "[...document.querySelectorAll('.finding button')].find((one) => one.textContent.startsWith('Change')).click()";
+        client.execute(change, Vec::new()).await?;
+        wait(client, "document.querySelector('.badge')?.textContent === 'Nothing wrong was found'").await?;
+        set(client, &[("text", "int main() {}")]).await?;
+        wait(client, "document.querySelector('.wrong')?.textContent.includes('there is no kernel to check')").await
+    })
+}
+
+fn badges() -> Result<(), Failed> {
+    site("badges", "litmus", async |client, folder| {
+        for (test, verdict) in LITMUS {
+            open(client, &format!("{folder}/litmus.html#example=examples/litmus/{test}.litmus")).await?;
+            wait(client, "document.querySelector('.badge')").await?;
+            same(text(client, ".badge").await?, verdict, test)?;
+        }
+        Ok(())
+    })
+}
+
+/// From the link that skips what is in front of the content.
+fn tabs() -> Result<(), Failed> {
+    site("tabs", "paste", async |client, folder| {
+        for page in ["paste", "litmus"] {
+            open(client, &format!("{folder}/{page}.html")).await?;
+            let mut keys = 0;
+            let focused = "return document.activeElement.id";
+            while client.execute(focused, Vec::new()).await? != json!("run") {
+                keys += 1;
+                assert!(keys <= 8, "{page}: more than eight");
+                let element = client.active_element().await?;
+                element.send_keys(&String::from(char::from(Key::Tab))).await?;
+                if keys == 1 {
+                    client.active_element().await?.send_keys(&String::from(char::from(Key::Enter))).await?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn small() -> Result<(), Failed> {
+    let all: u64 = walkdir::WalkDir::new(book()?)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|of| of.len())
+        .sum();
+    let megabytes = all as f64 / 1e6;
+    println!("the book has {megabytes:.1} MB");
+    assert!(megabytes <= MEGABYTES, "{megabytes} MB");
+    site("time", "index", async |client, folder| {
+        for page in ["explorer", "paste", "litmus"] {
+            open(client, &format!("{folder}/{page}.html")).await?;
+            let took =
+                client.execute("return Number(document.querySelector('form.ask').dataset.ready)", Vec::new()).await?;
+            let took = took.as_f64().unwrap_or(f64::MAX);
+            println!("{page} answers after {took:.0} ms");
+            assert!(took > 0.0 && took < 1000.0, "{page}: {took} ms");
+        }
+        Ok(())
+    })
+}
