@@ -69,7 +69,7 @@ function refused(errors) {
 function inReference() {
   const [operation, ordering, type, space] = ["operation", "ordering", "type", "space"].map((name) => form.elements[name].value);
   if (operation === "fence") return `reference/fence.html#fence-${ordering}`;
-  return `reference/${operation}.html#${type}${space === "local" ? "" : `-${ordering}`}`;
+  return `reference/${operation}.html?type=${type}#${type}${space === "local" ? "" : `-${ordering}`}`;
 }
 
 /** What is known of one side. Lines that the other side lacks are marked. */

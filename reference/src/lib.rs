@@ -15,8 +15,12 @@ mod targets;
 use std::{fmt::Write, fs, io, path::Path};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{Operation, Type};
+use ptx_atomics_lowering::{
+    Operation, Strategy, Type,
+    ptx::{Scope, Space},
+};
 use rayon::prelude::*;
+use strum::IntoEnumIterator;
 
 pub use self::{
     code::{LEVEL, SCOPE, SPACE},
@@ -66,14 +70,44 @@ pub fn chapter(chapter: &str) -> String {
         _ => " The address is in `%a`, the value in `%b`, and the result in `%d`.",
     };
     let style = "<link rel=\"stylesheet\" href=\"../page/reference.css\">";
-    let mut text = format!("# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n");
     // What is asked for most stands first.
     let place = |operation: &Operation| {
         let ty = operation.access().map(|access| access.ty);
         USUAL.iter().position(|usual| Some(*usual) == ty).unwrap_or(USUAL.len())
     };
-    for operation in operations().filter(|operation| name(operation) == chapter).sorted_by_key(place) {
+    let own = || operations().filter(|operation| name(operation) == chapter).sorted_by_key(place);
+    let types = own().filter_map(|operation| Some(operation.access()?.ty.to_string())).collect_vec();
+    let filter = filter(&types);
+    let mut text = format!("# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n\n{filter}\n");
+    for operation in own() {
         write!(text, "\n{}", section(operation).text).expect("a text grows");
     }
-    text
+    text + "\n<script src=\"../page/filter.js\"></script>\n"
+}
+
+/// The first GPU that is shown without a wish for older ones: that with the memory model.
+const FIRST: &str = "sm_70";
+
+/// A form that hides rows and types, where scripts run.
+fn filter(types: &[String]) -> String {
+    let gpus = target_names();
+    let option = |value: &str, text: &str| format!("<option value=\"{value}\">{text}</option>");
+    let select = |name: &str, first: &[(&str, &str)], values: &mut dyn Iterator<Item = String>| {
+        let first: String = first.iter().map(|(value, text)| option(value, text)).collect();
+        let rest: String = values.map(|value| option(&value, &value)).collect();
+        format!("<label>{name} <select name=\"{name}\">{first}{rest}</select></label>\n")
+    };
+    let fields = [
+        select("GPU", &[("old", &format!("{FIRST} and later")), ("", "every one")], &mut gpus.iter().cloned()),
+        select("type", &[("", "every one")], &mut types.iter().cloned()),
+        select("scope", &[("", "every one")], &mut Scope::iter().map(|scope| scope.to_string())),
+        select("space", &[("", "every one")], &mut Space::iter().map(|space| space.to_string())),
+        select("strategy", &[("", "every one")], &mut Strategy::iter().map(|strategy| strategy.to_string())),
+    ];
+    let first = gpus.iter().position(|gpu| gpu == FIRST).unwrap_or_default();
+    let gpus = gpus.join(",");
+    let fields: String = fields.into_iter().collect();
+    format!(
+        "<form class=\"filter\" hidden data-gpus=\"{gpus}\" data-first=\"{first}\">\n{fields}<output role=\"status\"></output>\n</form>"
+    )
 }

@@ -5,13 +5,14 @@ use super::*;
 /// A test that opens its own pages.
 type Test = fn() -> Result<(), Failed>;
 
-pub const TESTS: [(&str, Test); 7] = [
+pub const TESTS: [(&str, Test); 8] = [
     ("ten questions, each answered from the front page in 2 s", questions),
     ("a search finds each name first", synonyms),
     ("paste: each example is what its name says", kernels),
     ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
     ("litmus: a test has its verdict in two words", badges),
     ("the keyboard comes to Run in eight tabs", tabs),
+    ("reference: a GPU, a scope and a type leave the rows that they have", filtered),
     ("pages answer in 1 s, and the book is small", small),
 ];
 
@@ -162,6 +163,38 @@ fn tabs() -> Result<(), Failed> {
             }
         }
         Ok(())
+    })
+}
+
+/// The rows that are left are those that name the GPU, or one range that it is in.
+fn filtered() -> Result<(), Failed> {
+    site("filter", "reference/add", async |client, folder| {
+        let cells = "return [...document.querySelectorAll('main tbody tr')].filter((row) => row.offsetParent !== null)
+            .map((row) => Object.fromEntries([...row.cells].map((cell, index) => [row.closest('table').tHead.rows[0].cells[index].textContent, cell.textContent])))";
+        let rows = async |query: &str| -> Result<Vec<Value>, Failed> {
+            open(client, &format!("{folder}/reference/add.html{query}")).await?;
+            Ok(client.execute(cells, Vec::new()).await?.as_array().cloned().unwrap_or_default())
+        };
+        let [later, old, one] = [rows("").await?, rows("?GPU=").await?, rows("?GPU=sm_80&type=i32&scope=gpu").await?];
+        assert!(
+            one.len() > 5 && one.len() < later.len() && later.len() < old.len(),
+            "{} {} {}",
+            one.len(),
+            later.len(),
+            old.len()
+        );
+        let wrong = one.iter().filter(|row| {
+            let [gpu, scope] = ["GPU", "scope"].map(|name| row[name].as_str().unwrap_or("all"));
+            let has_gpu = gpu == "all"
+                || gpu.contains("sm_80")
+                || gpu.starts_with("sm_20 to")
+                || gpu.contains("sm_60 to")
+                || gpu.contains("sm_70 to");
+            !has_gpu || !(scope == "all" || scope.split(", ").any(|one| one == "gpu"))
+        });
+        let wrong: Vec<_> = wrong.collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        same(later.iter().filter(|row| row["GPU"] == "sm_60").count(), 0, "rows of older GPUs")
     })
 }
 

@@ -240,7 +240,7 @@ async fn reference(client: &Client) -> Result<(), Failed> {
     ready(client).await?;
     let chosen = "return ['operation', 'ordering', 'type', 'space'].map((name) => document.getElementById(name).value)";
     same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "what the link chooses")?;
-    client.find(Locator::Css("a[href='reference/add.html#i32-acq_rel']")).await?.click().await?;
+    client.find(Locator::Css("a[href='reference/add.html?type=i32#i32-acq_rel']")).await?.click().await?;
     same(text(client, ":target").await?.trim(), "i32: acq_rel", "back at the heading")
 }
 
