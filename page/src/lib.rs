@@ -8,6 +8,7 @@ mod answer;
 pub mod check;
 mod choices;
 pub mod explorer;
+pub mod ir;
 pub mod litmus;
 mod placement;
 pub mod words;
@@ -37,6 +38,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn explore(question: &str) -> String {
         crate::explorer::answer(question)
+    }
+
+    /// The PTX of the atomics of LLVM IR: [`crate::ir`].
+    #[wasm_bindgen]
+    pub fn ir(question: &str) -> String {
+        crate::ir::answer(question)
     }
 
     /// What makes the choice of a field possible: [`crate::adjusted`].

@@ -117,11 +117,27 @@ async function adjust(field) {
   document.querySelector("#note").textContent = note;
 }
 
+/** Every atomic of LLVM IR, with its line. */
+async function lines() {
+  const shown = document.querySelector("#of-lines");
+  const { value } = form.querySelector("#ir");
+  if (value.trim() === "") return shown.replaceChildren();
+  const known = JSON.parse(await engine.call("ir", JSON.stringify({ ...asked("a"), text: value })));
+  const { operations, unread } = known.answer;
+  const one = ({ line, source, answer: { answer, errors } }) =>
+    element("section", {}, element("p", {}, `line ${line}: `, element("code", {}, source)), answer ? code(`PTX of line ${line}`, answer.ptx || "no instruction") : refused(errors));
+  const left = unread.map(({ line, message }) => element("p", { class: "wrong" }, `line ${line} is not read: ${message}`));
+  const none = operations.length + unread.length === 0 ? [element("p", {}, "There is no atomic and no fence in it.")] : [];
+  shown.replaceChildren(...operations.map(one), ...left, ...none);
+}
+
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", async ({ target }) => {
+  if (target.id === "ir") return lines();
   if (target.name === "say") await hear();
   if (target.tagName === "SELECT") await adjust(target.name).catch(() => {});
   await show();
+  await lines();
 });
 form.addEventListener("change", () => remember(form));
 /** What the address says: with words alone, what they ask for. */

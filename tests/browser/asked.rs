@@ -5,9 +5,10 @@ use super::*;
 /// A test that opens its own pages.
 type Test = fn() -> Result<(), Failed>;
 
-pub const TESTS: [(&str, Test); 8] = [
+pub const TESTS: [(&str, Test); 9] = [
     ("ten questions, each answered from the front page in 2 s", questions),
     ("a search finds each name first", synonyms),
+    ("explorer: LLVM IR has the PTX of each line", of_ir),
     ("paste: each example is what its name says", kernels),
     ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
     ("litmus: a test has its verdict in two words", badges),
@@ -92,6 +93,21 @@ fn questions() -> Result<(), Failed> {
             assert!(ptx.starts_with(expected), "{words}: {ptx}");
             assert!(took < Duration::from_secs(2), "{words}: {took:?}");
         }
+        Ok(())
+    })
+}
+
+fn of_ir() -> Result<(), Failed> {
+    site("ir", "explorer", async |client, _| {
+        ready(client).await?;
+        let ir = "define void @f(ptr addrspace(1) %p) {\n  %a = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\n  fence syncscope(\"device\") acquire\n  ret void\n}";
+        let paste = "document.querySelector('#of-ir').open = true; const ir = document.querySelector('#ir'); ir.value = arguments[0]; ir.dispatchEvent(new Event('input', { bubbles: true }))";
+        client.execute(paste, vec![json!(ir)]).await?;
+        wait(client, "document.querySelectorAll('#of-lines section').length === 2").await?;
+        let shown = text(client, "#of-lines").await?;
+        assert!(shown.contains("line 2: ") && shown.contains("atom.acq_rel.sys.global.add.u32"), "{shown}");
+        // By the lowest version of PTX that sm_90 has, which has no one-sided fences.
+        assert!(shown.contains("line 3: ") && shown.contains("fence.acq_rel.gpu;"), "{shown}");
         Ok(())
     })
 }
