@@ -1,5 +1,5 @@
 // Litmus tests: an editor, and what the command says and draws of them.
-import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state } from "./page.js";
+import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state, table } from "./page.js";
 
 const form = document.querySelector("#litmus");
 const shown = document.querySelector("#shown");
@@ -60,15 +60,27 @@ async function say({ badge, answer, text, svg, threads, warnings }) {
   verdict.replaceChildren(element("strong", { class: `badge ${badge}` }, BADGES[badge]));
   status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
   const said = code("What the command says", text);
+  const all = outcomes(text);
   if (!svg) {
-    shown.replaceChildren(said);
+    shown.replaceChildren(...all, said);
     return;
   }
   // An image has no scripts, and its text is found in the text below.
   const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  shown.replaceChildren(element("figure", { class: "drawing", tabindex: "0" }, image), said);
+  shown.replaceChildren(...all, element("figure", { class: "drawing", tabindex: "0" }, image), said);
   await image.decode();
+}
+
+/** The outcomes of the text as a table, of which those in question are marked. */
+function outcomes(text) {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => line.startsWith("Outcomes ("));
+  if (start < 0) return [];
+  const cells = (line) => line.trim().split(/\s{2,}/);
+  const [names, ...rows] = lines.slice(start + 2, lines.indexOf("", start + 2) < 0 ? undefined : lines.indexOf("", start + 2)).filter((line) => !/^  and \d/.test(line)).map(cells);
+  const asked = (row) => (row.at(-1) === "*" ? [...row.slice(0, -1).map((cell) => element("mark", {}, cell)), element("mark", {}, "yes")] : [...row, "no"]);
+  return [element("div", { class: "outcomes", tabindex: "0", role: "region", "aria-label": "Outcomes" }, table([...names, "in question"], rows.map(asked)))];
 }
 
 function refuse(errors) {

@@ -157,7 +157,10 @@ fn badges() -> Result<(), Failed> {
             wait(client, "document.querySelector('.badge')").await?;
             same(text(client, ".badge").await?, verdict, test)?;
         }
-        Ok(())
+        let rows = "const table = document.querySelector('.outcomes table'); return [table.tBodies[0].rows.length, table.querySelectorAll('tbody tr:has(mark)').length]";
+        open(client, &format!("{folder}/litmus.html#example=examples/litmus/store_buffering.litmus")).await?;
+        wait(client, "document.querySelector('.outcomes')").await?;
+        same(client.execute(rows, Vec::new()).await?, json!([4, 1]), "four outcomes, of which one is in question")
     })
 }
 
