@@ -36,8 +36,12 @@ use crate::{
 const MOST_STEPS: usize = 4_000_000;
 
 /// A lower bound of what the orderings of any placement weigh, as [`crate::weights`] counts, that keeps what those of the function
-/// order, with the narrowest scopes. Nothing if an operation of it was not measured.
+/// order, with the narrowest scopes. Nothing if an operation of it was not measured, or for a function that is called: what stands around
+/// the call is not known.
 pub fn least(function: &Function, first: FirstRound, options: &Options) -> Option<Least> {
+    if !function.kernel {
+        return None;
+    }
     let costs = Costs::new(options);
     let mut function = function.clone();
     let mut editor = Editor { function: &mut function, options, costs: &costs, remarks: &mut Vec::new() };
@@ -439,6 +443,9 @@ impl Places<'_> {
         while let Some(at) = open.pop_front() {
             *steps += 1;
             for &item in &self.items[at.item].next {
+                if item == start.item && self.is_read_again(start) {
+                    continue;
+                }
                 let Some(next) = self.step(start, At { item, ..at }, placed) else { continue };
                 if from.contains_key(&next) {
                     continue;
@@ -452,6 +459,13 @@ impl Places<'_> {
             }
         }
         None
+    }
+
+    /// Whether a fence behind the first of two rounds is not for what that round has read: the second round reads it again, to the same
+    /// register, and nobody sees how many rounds there were.
+    fn is_read_again(&self, start: &Start) -> bool {
+        let Kind::Access(access) = self.items[start.item].kind else { return false };
+        access.address.is_some() && (!access.writes || access.exchange.is_some())
     }
 
     /// What is ordered behind the place that a walk comes to. Nothing if it cannot go there.

@@ -129,6 +129,9 @@ pub enum Condition {
     /// Of loops: what is sequentially consistent, if only where it fails, leaves a fence in front.
     #[strum(message = "a sequentially consistent operation leaves such a fence in front of the loop")]
     SeqCstInFront,
+    /// Of loops: what is sequentially consistent is alone in it.
+    #[strum(message = "a sequentially consistent operation is the only one of the loop")]
+    OneSeqCst,
     /// Of loops: every path out has the fence.
     #[strum(message = "each path out of the loop that must acquire does")]
     EveryExit,

@@ -283,6 +283,8 @@ fn no_placement_weighs_less() {
     check_least("sm_80", "0: ld.acquire.gpu x; plain; st.release.gpu x", 13, 13);
     check_least("sm_80", "0: st.relaxed.gpu x; fence.seq_cst.gpu; ld.relaxed.gpu y", 13, 13);
     check_least("sm_80", "0: ld.relaxed.gpu y; fence.seq_cst.gpu; st.relaxed.gpu x", 13, 13);
+    // How many rounds a loop has, nobody sees.
+    check_least("sm_90+ptx86", "0: st.relaxed.gpu y -> 1\n1: ld.seq_cst.gpu x -> 1 2\n2: plain", 18, 18);
     // An update does both itself; an exchange that fails acquires for what follows then.
     check_least("sm_80", "0: plain; add.acq_rel.gpu x; plain", 13, 13);
     check_least("sm_80", "0: plain -> 1\n1: cas.acquire/acquire.gpu x ?2 -> 2 3\n2: plain\n3: st.relaxed.gpu x", 4, 4);
@@ -358,6 +360,7 @@ fn every_condition_keeps_something() {
             Condition::NothingPassedOn => {
                 (Loops, "0: -> 1\n1: ld.acquire.gpu x; cas.release/relaxed.gpu x ?2 -> 1 2\n2: plain")
             }
+            Condition::OneSeqCst => (Loops, "0: -> 1\n1: ld.relaxed.gpu x; ld.seq_cst.gpu x -> 1 2\n2: plain"),
             // What is done is wrong without it.
             Condition::EveryExit | Condition::EveryRead | Condition::WidestScope | Condition::SeqCstInFront => {
                 return None;

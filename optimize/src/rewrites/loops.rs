@@ -242,6 +242,10 @@ fn fences(
     }
     // Of an exchange, also where it is so only if it fails.
     let sequential = |atomic: &Atomic| is_seq_cst(&atomic.op) && !publishes(atomic);
+    // The fence of the second one also orders what the first one has read, which a register may keep, with all that is behind the loop.
+    if !options.met(Condition::OneSeqCst, atomics.len() == 1 || !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
+        return Err("the loop accesses the location twice, and once sequentially consistent".into());
+    }
     if !options.met(Condition::SeqCstInFront, !atomics.iter().any(|atomic| sequential(atomic))) {
         fence(&entries, Ordering::SeqCst, scope(sequential));
     }
