@@ -1,5 +1,6 @@
 //! Questions and answers as JSON.
 
+use ptx_memory_model::ptx::readings::Readings;
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with a field of a question.
@@ -21,6 +22,19 @@ impl Wrong {
     /// An error about a whole field.
     pub fn new(field: &'static str, message: impl ToString) -> Self {
         Self { field, line: None, column: None, message: message.to_string() }
+    }
+}
+
+/// The profile of readings that a field names.
+pub fn profile(name: &str, errors: &mut Vec<Wrong>) -> Readings {
+    match name {
+        "" | "default" => Readings::DEFAULT,
+        "strict" => Readings::STRICT,
+        other => {
+            let message = format!("unknown profile '{other}'; the known ones are default, strict");
+            errors.push(Wrong::new("profile", message));
+            Readings::DEFAULT
+        }
     }
 }
 

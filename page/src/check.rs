@@ -91,15 +91,7 @@ impl Question {
         let mut errors = Vec::new();
         let block = threads("block", &self.block, &mut errors);
         let grid = threads("grid", &self.grid, &mut errors);
-        let readings = match &self.profile[..] {
-            "" | "default" => Readings::DEFAULT,
-            "strict" => Readings::STRICT,
-            other => {
-                let message = format!("unknown profile '{other}'; the known ones are default, strict");
-                errors.push(Wrong::new("profile", message));
-                Readings::DEFAULT
-            }
-        };
+        let readings = answer::profile(&self.profile, &mut errors);
         let seconds = if self.time_limit.is_empty() { Some(PATIENCE) } else { self.time_limit.parse().ok() };
         let time = seconds.filter(|seconds| (0.0..=1e6).contains(seconds)).map(Duration::from_secs_f64);
         if time.is_none() {

@@ -8,10 +8,7 @@ use ptx_memory_model::{
     litmus::{self, Dialect, Litmus},
     outcome::Limits,
     place::Place,
-    ptx::{
-        Conventions,
-        readings::{self, Readings},
-    },
+    ptx::{Conventions, readings},
 };
 use serde::{Deserialize, Serialize};
 
@@ -142,15 +139,7 @@ impl Question {
                 (Conventions::MANUAL, Dialect::Ptx)
             }
         };
-        let mut readings = match &self.profile[..] {
-            "" | "default" => Readings::DEFAULT,
-            "strict" => Readings::STRICT,
-            other => {
-                let message = format!("unknown profile '{other}'; the known ones are default, strict");
-                errors.push(Wrong::new("profile", message));
-                Readings::DEFAULT
-            }
-        };
+        let mut readings = answer::profile(&self.profile, errors);
         for word in self.readings.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             match readings::read(word) {
                 Ok((of, reading)) => readings = readings.with(of, reading),

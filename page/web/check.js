@@ -19,7 +19,8 @@ const LEVELS = {
 let latest = 0;
 
 async function run() {
-  remember(form);
+  // A whole file is too long for an address: it stays in the page.
+  if (isShort()) remember(form);
   const own = ++latest;
   const started = performance.now();
   if (form.hasAttribute("aria-busy")) engine.stop();
@@ -37,6 +38,10 @@ async function run() {
   } finally {
     if (own === latest) busy(false);
   }
+}
+
+function isShort() {
+  return text.value.length < 4000;
 }
 
 function busy(is) {
@@ -181,9 +186,8 @@ form.elements.example.onchange = () => {
   run();
 };
 form.elements.file.onchange = ({ target }) => dropped(target.files[0]);
-// A whole file is too long for an address: what is pasted stays in the page.
 text.addEventListener("paste", () => setTimeout(run));
-text.addEventListener("input", () => text.value.length < 4000 && rememberSoon(form));
+text.addEventListener("input", () => isShort() && rememberSoon(form));
 for (const kind of ["dragover", "drop"]) {
   form.addEventListener(kind, (event) => {
     if (![...event.dataTransfer.types].includes("Files")) return;
