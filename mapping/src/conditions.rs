@@ -61,9 +61,6 @@ const MAPPED: [(Strategy, &str, PtxVersion); 3] = [
 /// Why the model does not show what a condition is for.
 fn beyond(condition: Condition) -> Option<&'static str> {
     match condition {
-        Condition::OneSeqCst => {
-            Some("the sets have no loop that reads into two registers; `tests/least.rs` has one round of it")
-        }
         Condition::OneGrid => Some("the model has one grid, and nothing in front of it or behind it"),
         Condition::Kernel => Some("each thread of the model is a kernel, and calls nothing"),
         Condition::NothingUnknown => Some("source programs start nothing that completes beside a thread"),

@@ -126,12 +126,9 @@ pub enum Condition {
     /// Of loops that release: nothing else acquires, which would be passed on.
     #[strum(message = "nothing that the loop acquires is passed on by a release in it")]
     NothingPassedOn,
-    /// Of loops: what is sequentially consistent, if only where it fails, leaves a fence in front.
-    #[strum(message = "a sequentially consistent operation leaves such a fence in front of the loop")]
-    SeqCstInFront,
-    /// Of loops: what is sequentially consistent is alone in it.
-    #[strum(message = "a sequentially consistent operation is the only one of the loop")]
-    OneSeqCst,
+    /// Of loops: no fence of a round is left out that orders earlier rounds.
+    #[strum(message = "nothing in the loop is sequentially consistent")]
+    NoSeqCst,
     /// Of loops: every path out has the fence.
     #[strum(message = "each path out of the loop that must acquire does")]
     EveryExit,

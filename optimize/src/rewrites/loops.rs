@@ -5,8 +5,7 @@
 //!   where nothing but a compare and exchange that succeeds acquires;
 //! - what releases becomes relaxed, and each edge by which the loop is entered gets a fence that releases; where nothing in the loop
 //!   acquires, but for exchanges by whose success the loop is left, and no exchange does both (see [`super::fences`]);
-//! - a sequentially consistent load, or exchange that fails, becomes relaxed between a fence that is sequentially consistent in front and one that acquires
-//!   behind.
+//! - nothing is done where an operation of the loop is sequentially consistent.
 //!
 //! The fences have the widest scope of the operations.
 //!
@@ -14,7 +13,8 @@
 //! acquire pattern). The other reads and exchanges of the location that come in between are in its coherence order anyhow. A fence
 //! in front and a relaxed write release likewise, since no round has anything else to release. But what the loop acquired in an
 //! earlier round, or by an exchange that failed, a later exchange that releases passes on: the acquire would have to stay in front
-//! of it.
+//! of it. The `fence.sc` of a sequentially consistent operation orders what earlier rounds have read with all that is behind the loop, and
+//! the program may keep what they have read.
 
 use itertools::Itertools;
 use ptx_atomics_lowering::{AtomicOp, Form, Operation, Ordering};
@@ -218,7 +218,12 @@ fn fences(
         fences.extend(edges.iter().map(|&edge| (edge, op)));
     };
     let leaves = |atomic: &Atomic| atomic.success.filter(|&(from, to)| region.has(from) && !region.has(to));
-    let releasing = || atomics.iter().filter(|atomic| publishes(atomic));
+    // The fence of a round also orders what earlier rounds have read, and a register may keep that.
+    if !options.met(Condition::NoSeqCst, !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
+        return Err(
+            "the loop has a sequentially consistent operation, which orders what earlier rounds have read".into()
+        );
+    }
     if atomics.iter().any(|atomic| matches!(atomic.op.operation, Operation::Store(_))) {
         return Err("the loop stores to the location".into());
     }
@@ -229,7 +234,7 @@ fn fences(
         };
         !failure.acquires() && leaves(atomic).is_some()
     };
-    if releasing().next().is_some() {
+    if atomics.iter().any(|atomic| publishes(atomic)) {
         let passes_on = atomics.iter().filter(|atomic| atomic.acquires()).any(|atomic| !only_by_success(atomic));
         if !options.met(Condition::NothingPassedOn, !passes_on) {
             return Err("what releases passes on what the loop acquired before, as by an exchange that failed".into());
@@ -237,17 +242,7 @@ fn fences(
         if atomics.iter().any(|atomic| is_one_update(atomic, function.threads, options)) {
             return Err("an exchange acquires and releases, and passes on itself what it acquired".into());
         }
-        let seq_cst = releasing().any(|atomic| is_seq_cst(&atomic.op));
-        fence(&entries, if seq_cst { Ordering::SeqCst } else { Ordering::Release }, scope(Atomic::releases));
-    }
-    // Of an exchange, also where it is so only if it fails.
-    let sequential = |atomic: &Atomic| is_seq_cst(&atomic.op) && !publishes(atomic);
-    // The fence of the second one also orders what the first one has read, which a register may keep, with all that is behind the loop.
-    if !options.met(Condition::OneSeqCst, atomics.len() == 1 || !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
-        return Err("the loop accesses the location twice, and once sequentially consistent".into());
-    }
-    if !options.met(Condition::SeqCstInFront, !atomics.iter().any(|atomic| sequential(atomic))) {
-        fence(&entries, Ordering::SeqCst, scope(sequential));
+        fence(&entries, Ordering::Release, scope(Atomic::releases));
     }
     if atomics.iter().any(|atomic| atomic.acquires()) {
         let mut by_success: Vec<_> = atomics.iter().filter(|a| a.acquires()).filter_map(|a| leaves(a)).collect();
