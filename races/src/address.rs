@@ -5,7 +5,10 @@ use ptx_isa::{
     flat::{Flat, Symbol},
 };
 
-use crate::term::{Leaf, LeafName, Node, Term, Terms};
+use crate::{
+    eval::MAPPED,
+    term::{Leaf, LeafName, Node, Term, Terms},
+};
 
 /// What an address begins at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,7 +26,7 @@ pub enum Base {
 impl Base {
     /// What an address begins at, unless that depends on a condition.
     pub fn of(terms: &Terms, flat: &Flat, address: Term) -> Self {
-        base(terms, flat, address).map_or(Self::Unknown, |(base, _)| base)
+        Beginning::of(terms, flat, address).map_or(Self::Unknown, |own| own.base)
     }
 }
 
@@ -47,15 +50,76 @@ fn is_of_environment(terms: &Terms, term: Term) -> bool {
     !leaves.is_empty() && leaves.iter().all(is_such)
 }
 
+/// What an address begins at, and what else there is in it.
+struct Beginning {
+    base: Base,
+    /// The whole address, in 64 bits, or in 32 where it is one of shared memory.
+    whole: Term,
+    /// The base in it.
+    leaf: Term,
+    /// Where it is in the shared memory of the CTA with a rank of the cluster: how far that is from the thread's own, and the rank.
+    mapped: Option<(Term, Term)>,
+}
+
+impl Beginning {
+    fn of(terms: &Terms, flat: &Flat, address: Term) -> Option<Self> {
+        let whole = narrow(terms, address);
+        let (base, leaf) = base(terms, flat, whole)?;
+        let is_of_cta = matches!(base, Base::Variable(symbol) if flat.symbols[symbol].variable.space.is_some_and(Space::is_shared_cta));
+        if whole != address && !is_of_cta {
+            return None;
+        }
+        let mapped = |(factor, part): &(u64, Term)| {
+            let operands = terms.operands_of(MAPPED, wide(terms, *part))?;
+            (*factor == 1).then_some((*part, *operands.first()?))
+        };
+        let single = [(1, whole)];
+        let mut mapped = parts(terms, &single).iter().filter_map(mapped);
+        let first = mapped.next();
+        // An address that is mapped twice is not known.
+        mapped.next().is_none().then_some(Self { base, whole, leaf, mapped: first })
+    }
+
+    /// How far it is from the base, in 64 bits.
+    fn offset(&self, terms: &mut Terms) -> Term {
+        let mut offset = terms.sub(self.whole, self.leaf);
+        if let Some((window, _)) = self.mapped {
+            offset = terms.sub(offset, window);
+        }
+        terms.widen(offset, 64, false)
+    }
+}
+
+/// An address of 32 bits, as shared memory has them, without the zeros above.
+fn narrow(terms: &Terms, address: Term) -> Term {
+    match *terms.node(address) {
+        Node::Zeros(of) if terms.bits(of) == 32 => of,
+        _ => address,
+    }
+}
+
+/// What a term is the sum of.
+fn parts<'t>(terms: &'t Terms, single: &'t [(u64, Term); 1]) -> &'t [(u64, Term)] {
+    match terms.node(single[0].1) {
+        Node::Sum(_, parts) => parts,
+        _ => single,
+    }
+}
+
+/// What these are the low 32 bits of.
+fn wide(terms: &Terms, term: Term) -> Term {
+    match *terms.node(term) {
+        Node::Extract(of, 0) if terms.bits(term) == 32 => of,
+        _ => term,
+    }
+}
+
 /// The base, and its term.
 fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
     let single = [(1, address)];
-    let parts: &[(u64, Term)] = match terms.node(address) {
-        Node::Sum(_, parts) => parts,
-        _ => &single,
-    };
-    let found = parts.iter().filter(|(factor, _)| *factor == 1);
-    let found: Vec<(Base, Term)> = found.filter_map(|(_, term)| Some((leaf_base(terms, *term)?, *term))).collect();
+    let found = parts(terms, &single).iter().filter(|(factor, _)| *factor == 1);
+    let found = found.filter_map(|(_, term)| Some((leaf_base(terms, wide(terms, *term))?, *term)));
+    let found: Vec<(Base, Term)> = found.collect();
     let is_pointer = |base: &Base| match base {
         Base::Variable(_) | Base::Environment => true,
         Base::Parameter(symbol, _) => {
@@ -98,6 +162,8 @@ pub struct Place {
     pub base: Base,
     /// How far it is from the base, or the whole address if that is not known, in 64 bits.
     pub offset: Term,
+    /// Of shared memory, the rank of the CTA that has it, if it may be another one than that of the thread.
+    pub owner: Option<Term>,
 }
 
 /// The most addresses of one access that are told apart.
@@ -108,31 +174,29 @@ pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
     let mut done = Vec::new();
     let mut open = vec![(Vec::new(), address)];
     while let Some((holds, address)) = open.pop() {
-        if let Some((base, leaf)) = base(terms, flat, address) {
-            let offset = terms.sub(address, leaf);
-            done.push(Place { holds, base, offset });
+        if let Some(own) = Beginning::of(terms, flat, address) {
+            let (base, offset, owner) = (own.base, own.offset(terms), own.mapped.map(|(_, rank)| rank));
+            done.push(Place { holds, base, offset, owner });
             continue;
         }
         // A choice of pointers in it.
-        let choice = match terms.node(address) {
-            Node::If(..) => Some((1, address)),
-            Node::Sum(_, parts) => {
-                parts.iter().copied().find(|(factor, part)| *factor == 1 && matches!(terms.node(*part), Node::If(..)))
-            }
-            _ => None,
-        };
+        let whole = narrow(terms, address);
+        let is_choice = |(factor, part): &(u64, Term)| *factor == 1 && matches!(terms.node(*part), Node::If(..));
+        let single = [(1, whole)];
+        let choice = parts(terms, &single).iter().copied().find(is_choice);
         match choice {
             Some((_, part)) if done.len() + open.len() < PLACES => {
                 let Node::If(condition, a, b) = *terms.node(part) else { continue };
-                let rest = terms.sub(address, part);
+                let rest = terms.sub(whole, part);
                 let not = terms.not(condition);
                 for (condition, of) in [(condition, a), (not, b)] {
                     let address = terms.add(rest, of);
+                    let address = terms.widen(address, 64, false);
                     let holds = holds.iter().copied().chain([condition]).collect();
                     open.push((holds, address));
                 }
             }
-            _ => done.push(Place { holds, base: Base::Unknown, offset: address }),
+            _ => done.push(Place { holds, base: Base::Unknown, offset: address, owner: None }),
         }
     }
     done

@@ -33,6 +33,9 @@ pub enum Assumption {
         serialize = "the launch is a cooperative one: all CTAs run at the same time, and what its barriers count in is as the launch leaves it"
     )]
     Cooperative,
+    /// CTAs of a cluster are there while others access their shared memory.
+    #[strum(serialize = "CTAs of a cluster have begun, and have not ended, while others access their shared memory")]
+    There,
     /// The grid is not so large that its threads cannot be numbered.
     #[strum(serialize = "the grid has fewer than 2^31 threads in the direction x")]
     Grid,

@@ -27,6 +27,8 @@ pub struct Options {
     pub block: Option<[u32; 3]>,
     /// How many CTAs the grid has.
     pub grid: Option<[u32; 3]>,
+    /// How many CTAs a cluster has; what the PTX says goes before.
+    pub cluster: Option<[u32; 3]>,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
     /// How long a kernel may take: the proof half of it, the search for executions three fifths of what is left, remedies the rest.
@@ -35,7 +37,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { block: None, grid: None, may_alias: false, limit: Duration::from_secs(10) }
+        Self { block: None, grid: None, cluster: None, may_alias: false, limit: Duration::from_secs(10) }
     }
 }
 
@@ -108,7 +110,7 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
-    let sizes = Sizes::of(&flat, options.block, options.grid);
+    let sizes = Sizes::of(&flat, options.block, options.grid, options.cluster);
     let has_block = flat.head.required_threads.or(options.block).is_some();
     let start = Instant::now();
     let until = start + options.limit;
@@ -118,7 +120,13 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         let kernel = kernel.name.clone();
         return Report { kernel, verdict: Verdict::Free, has_block, assumptions, findings: Vec::new() };
     }
-    let given = Given { block: options.block, grid: options.grid, most: Some(sizes.most), ..Given::default() };
+    let given = Given {
+        block: options.block,
+        grid: options.grid,
+        cluster: options.cluster,
+        most: Some(sizes.most),
+        ..Given::default()
+    };
     let proposed = proposed(&flat, &proof);
     let is_enough = |found: &[Witness]| {
         let is_shown = |finding: &Finding| found.iter().any(|witness| witness.lines() == finding.lines);

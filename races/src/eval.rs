@@ -21,6 +21,9 @@ pub struct Eval<'f> {
     pub terms: Terms,
 }
 
+/// How far the shared memory of the CTA with a rank is from that of the thread's own.
+pub const MAPPED: &str = "mapa";
+
 /// How wide the term of a type is; what is wider than 64 bits is not followed.
 fn width(ty: Type) -> Option<u32> {
     Some(ty.bits()).filter(|bits| (1..=64).contains(bits))
@@ -98,6 +101,12 @@ impl Eval<'_> {
             ("ntid", Some(at)) => self.of_size(LeafName::Ntid(at as u8), Shared::Grid, self.sizes.block[at], false),
             ("ctaid", Some(at)) => self.of_size(LeafName::Ctaid(at as u8), Shared::Cta, self.sizes.grid[at], true),
             ("nctaid", Some(at)) => self.of_size(LeafName::Nctaid(at as u8), Shared::Grid, self.sizes.grid[at], false),
+            ("clusterid" | "nclusterid" | "cluster_ctaid" | "cluster_nctaid", Some(at)) => self.of_cluster(stem, at),
+            ("cluster_ctarank", None) => self.rank(),
+            ("cluster_nctarank", None) => match self.sizes.cluster {
+                Some(ctas) => self.terms.constant(ctas.iter().map(|of| u64::from(*of)).product(), 32),
+                None => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32),
+            },
             ("WARP_SZ", _) => self.terms.constant(32, 32),
             ("dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" | "gridid" | "nwarpid" | "nsmid", _) => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
@@ -110,6 +119,42 @@ impl Eval<'_> {
             ("smid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Cta, 32),
             _ => self.any(64),
         }
+    }
+
+    /// A special register of clusters in one direction: they lie beside each other in the grid.
+    fn of_cluster(&mut self, name: &str, at: usize) -> Term {
+        let direction = ["x", "y", "z"][at];
+        let Some(ctas) = self.sizes.cluster.map(|cluster| cluster[at]) else {
+            let is_size = matches!(name, "nclusterid" | "cluster_nctaid");
+            let shared = if is_size { Shared::Grid } else { Shared::Cta };
+            return self.terms.leaf(LeafName::Special(format!("{name}.{direction}")), shared, 32);
+        };
+        let (own, op) = match name {
+            "clusterid" => ("ctaid", Binary::DivUnsigned),
+            "nclusterid" => ("nctaid", Binary::DivUnsigned),
+            "cluster_ctaid" => ("ctaid", Binary::RemUnsigned),
+            _ => return self.terms.constant(ctas.into(), 32),
+        };
+        let own = self.special(&format!("{own}.{direction}"));
+        let ctas = self.terms.constant(ctas.into(), 32);
+        self.terms.binary(op, own, ctas)
+    }
+
+    /// The rank of the CTA of a thread in its cluster.
+    pub fn rank(&mut self) -> Term {
+        let Some([width, height, _]) = self.sizes.cluster else {
+            return self.terms.leaf(LeafName::Special("cluster_ctarank".to_owned()), Shared::Cta, 32);
+        };
+        let [x, y, z] = ["x", "y", "z"].map(|direction| self.special(&format!("cluster_ctaid.{direction}")));
+        self.terms.sum(0, &[(1, x), (width.into(), y), (u64::from(width) * u64::from(height), z)], 32)
+    }
+
+    /// The address of what a CTA has in its shared memory, in the CTA with a rank of the cluster: `mapa`.
+    pub fn mapped(&mut self, state: &State, sources: &[Operand]) -> Option<Term> {
+        let [address, rank] = sources else { return None };
+        let (address, rank) = (self.value(state, address, 64), self.value(state, rank, 32));
+        let window = self.terms.function(MAPPED, vec![rank], 64);
+        Some(self.terms.add(address, window))
     }
 
     /// A size that may be known, or an index below it.

@@ -14,6 +14,8 @@ pub struct Sizes {
     pub block: [Option<u32>; 3],
     /// The CTAs of the grid.
     pub grid: [Option<u32>; 3],
+    /// The CTAs of a cluster, if that is known.
+    pub cluster: Option<[u32; 3]>,
     /// The most threads of a CTA.
     pub most: u32,
     /// Whether the kernel reads no index in a direction, which has the size 1 for that reason.
@@ -23,27 +25,32 @@ pub struct Sizes {
 impl Sizes {
     /// Those of a kernel, with what a user says. Where nobody says it, there is one thread in a direction in which the kernel reads no index,
     /// but for the first: a kernel that reads none at all has many threads.
-    pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>) -> Self {
+    pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>, cluster: Option<[u32; 3]>) -> Self {
         let head = &flat.head;
         let given = head.required_threads.or(block);
         let known: Option<u32> =
             given.and_then(|block| block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)));
         let most = known.or(head.most_threads).unwrap_or(1024).min(1024);
         let mut is_flat = false;
-        let mut sizes = |given: Option<[u32; 3]>, name: &str| match given {
+        let mut sizes = |given: Option<[u32; 3]>, names: &[&str]| match given {
             Some(sizes) => sizes.map(Some),
             None => {
                 let mut sizes = [None; 3];
                 for (size, direction) in sizes.iter_mut().zip(["x", "y", "z"]).skip(1) {
-                    if !reads(flat, name, direction) {
+                    if !names.iter().any(|name| reads(flat, name, direction)) {
                         (*size, is_flat) = (Some(1), true);
                     }
                 }
                 sizes
             }
         };
-        let (block, grid) = (sizes(given, "tid"), sizes(grid, "ctaid"));
-        Self { block, grid, most, is_flat }
+        let (block, mut grid) = (sizes(given, &["tid"]), sizes(grid, &["ctaid", "clusterid"]));
+        let cluster = head.required_ctas.or(cluster);
+        // A grid has whole clusters.
+        for (size, ctas) in grid.iter_mut().zip(cluster.unwrap_or([1; 3])) {
+            *size = size.filter(|size| size.is_multiple_of(ctas.max(1)));
+        }
+        Self { block, grid, cluster, most, is_flat }
     }
 
     /// What a proof takes for granted of sizes that are not known.

@@ -23,6 +23,7 @@
 pub mod address;
 pub mod assumption;
 pub mod check;
+mod cluster;
 mod count;
 mod doubts;
 pub mod eval;
@@ -43,6 +44,7 @@ pub mod solve;
 pub mod state;
 pub mod term;
 mod threads;
+mod two;
 pub mod walk;
 pub mod walked;
 pub mod witness;

@@ -18,7 +18,7 @@ use crate::{
     remedy::Change,
 };
 
-/// How long one proof may take.
+/// How long one proof may take, if that is more than a quarter of what is left.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// The most pairs of plain accesses that are tried as a flag.
@@ -131,7 +131,8 @@ impl Trial<'_> {
 
     fn holds(&self) -> bool {
         let now = Instant::now();
-        let limits = Limits::new(self.until.min(now + LIMIT));
+        let limit = LIMIT.max(self.until.saturating_duration_since(now) / 4);
+        let limits = Limits::new(self.until.min(now + limit));
         now < self.until && prove(self.flat, self.sizes, self.may_alias, limits).holds()
     }
 }

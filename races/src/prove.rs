@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     address::{Base, places},
     assumption::Assumption,
+    cluster::{self, Barriers},
     eval::Eval,
     graph::{Block, End, Order, blocks},
     grid,
@@ -23,8 +24,9 @@ use crate::{
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
     solve::Answer,
     state::{Slot, State},
-    term::{Binary, Shared, Term, Terms},
+    term::{Term, Terms},
     threads::Threads,
+    two::{Pair, Two},
     walk::{Known, Walk, Written},
     walked::{Arrival, Meeting, Open, Target, Touch, Walked},
 };
@@ -62,6 +64,11 @@ impl Proof {
         self.unproved.is_empty() && self.is_followed()
     }
 
+    /// Whether nothing but accesses of different CTAs is left.
+    fn is_across(&self) -> bool {
+        self.unproved.iter().all(|unproved| unproved.is_across) && self.is_followed()
+    }
+
     /// Whether all of the kernel is followed, and all threads come to the same barriers.
     fn is_followed(&self) -> bool {
         self.divergent.is_empty() && self.open.is_empty()
@@ -85,7 +92,21 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
             }
         }
     }
-    if !proof.grid.is_empty() && proof.unproved.iter().all(|unproved| unproved.is_across) && proof.is_followed() {
+    let has_clusters = sizes.cluster.is_some() || cluster::is_used(flat);
+    if has_clusters && proof.is_across() {
+        let same = prove(Means::Barriers, Level::Cluster);
+        let others = (!proof.unproved.is_empty()).then(|| prove(Means::Barriers, Level::OtherClusters));
+        if same.holds() && others.as_ref().is_none_or(Proof::holds) {
+            proof.unproved.clear();
+        }
+        for part in [Some(same), others].into_iter().flatten() {
+            proof.divergent.extend(part.divergent);
+            proof.open.extend(part.open);
+            proof.assumptions.extend(part.assumptions);
+            proof.questions += part.questions;
+        }
+    }
+    if !proof.grid.is_empty() && proof.is_across() {
         let across = prove(Means::Barriers, Level::Grid(&proof.grid));
         if across.holds() {
             proof.unproved.clear();
@@ -101,6 +122,8 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
         Action::Barrier(barrier) => !barrier.warp && barrier.threads.is_some(),
         _ => false,
     };
+    // Values and locks are followed where threads of one CTA alone have its shared memory.
+    let is_open = is_open || cluster::is_shared_by_all(flat);
     if is_open || !flat.steps.iter().any(|step| may_order(&step.action)) {
         return proof;
     }
@@ -126,6 +149,10 @@ enum Level<'g> {
     Apart,
     /// Those of one warp, which barriers of the warp order, too.
     Warp,
+    /// Those of a CTA, and those of two CTAs of different clusters.
+    OtherClusters,
+    /// Those of two CTAs of a cluster, by its barriers.
+    Cluster,
     /// Those of two CTAs, by the barriers of the grid that these steps are.
     Grid(&'g BTreeSet<usize>),
 }
@@ -143,10 +170,11 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
     let is_cut = |barrier: &Barrier| {
         is_whole(barrier, threads) && !some.contains(&&barrier.id) || level == Level::Warp && is_of_warp(barrier)
     };
+    let clusters = Barriers::of(flat);
     let blocks = blocks(flat, |step| match (&flat.steps[step].action, level) {
         (_, Level::Grid(barriers)) => barriers.contains(&step),
-        (Action::Barrier(barrier), _) => is_cut(barrier),
-        _ => false,
+        (Action::Barrier(barrier), _) => level != Level::Cluster && is_cut(barrier),
+        _ => clusters.waits.contains(&step),
     });
     let next = |block: usize| blocks[block].next();
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
@@ -154,7 +182,7 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
         proof.open.insert((line, "a loop has several beginnings".to_owned()));
         return proof;
     };
-    let mut prover = Prover::new(flat, sizes, may_alias, limits, &blocks, &order, proof);
+    let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters), proof);
     (prover.means, prover.level) = (means, level);
     prover.run();
     let Questions { assumptions, count: questions, .. } = prover.questions;
@@ -181,6 +209,7 @@ struct Prover<'p> {
     questions: Questions<'p>,
     blocks: &'p [Block],
     order: &'p Order,
+    clusters: &'p Barriers,
     shared: Vec<Vec<usize>>,
     mixed: Vec<bool>,
     written: FxHashMap<usize, Written>,
@@ -195,22 +224,13 @@ struct Prover<'p> {
     proof: Proof,
 }
 
-/// Which threads a question is about.
-struct Two {
-    common: Shared,
-    renamed: [FxHashMap<Term, Term>; 2],
-    /// That they are two, and what holds of each.
-    holds: Vec<Term>,
-}
-
 impl<'p> Prover<'p> {
     fn new(
         flat: &'p Flat,
         sizes: Sizes,
         may_alias: bool,
         limits: Limits,
-        blocks: &'p [Block],
-        order: &'p Order,
+        (blocks, order, clusters): (&'p [Block], &'p Order, &'p Barriers),
         proof: Proof,
     ) -> Self {
         let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
@@ -243,6 +263,7 @@ impl<'p> Prover<'p> {
             questions,
             blocks,
             order,
+            clusters,
             shared,
             mixed,
             written,
@@ -259,8 +280,8 @@ impl<'p> Prover<'p> {
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
         // What is known of blocks does not change: the walks of a proof share it.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
-        let level = self.common();
-        Known { blocks: self.blocks, shared, mixed, constant, stable, level }
+        let level = self.pair_of_region().common();
+        Known { blocks: self.blocks, shared, mixed, constant, stable, level, clusters: self.clusters }
     }
 
     fn walk(&mut self, known: &Known<'_>, order: &Order, from: Option<usize>, start: usize, state: State) -> Walked {
@@ -295,7 +316,10 @@ impl<'p> Prover<'p> {
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
         let all = self.own(whole.touches);
-        if matches!(self.level, Level::Grid(_)) {
+        if cluster::is_shared_by_all(self.questions.eval.flat) {
+            self.questions.assumptions.insert(Assumption::There);
+        }
+        if matches!(self.level, Level::Grid(_) | Level::Cluster) {
             return;
         }
         let adds: BTreeSet<usize> = self.adds.values().flatten().flatten().copied().collect();
@@ -303,15 +327,21 @@ impl<'p> Prover<'p> {
             self.proof.grid = self.adds.iter().filter(|(_, adds)| adds.is_some()).map(|(step, _)| *step).collect();
         }
         let named = self.named(&whole.meetings);
-        let (of_cta, all): (Vec<Own>, Vec<Own>) =
-            all.into_iter().partition(|own| is_of_cta(self.questions.eval.flat, own));
+        let (of_cta, all): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|own| self.is_of_cta(own));
         if self.questions.eval.sizes.grid != [Some(1); 3] && self.level != Level::Warp {
-            self.pairs(&all, Shared::Grid);
+            let pair = if self.level == Level::OtherClusters { Pair::OtherClusters } else { Pair::Grid };
+            self.pairs(&all, pair);
         }
         if self.means == Means::Values {
             let all: Vec<Own> = all.into_iter().chain(of_cta).collect();
             self.values(&all, &arrivals, named);
         }
+    }
+
+    /// Whether no thread of another CTA has the memory of an access.
+    fn is_of_cta(&self, own: &Own) -> bool {
+        let flat = self.questions.eval.flat;
+        is_of_cta(flat, own) && !cluster::is_shared_by_all(flat)
     }
 
     /// The barriers of some threads of a CTA for which as many come as they wait for. With others the kernel is open.
@@ -432,12 +462,13 @@ impl<'p> Prover<'p> {
             let walked = self.walk(known, &order, from, start, state);
             self.divergence(&walked.arrivals);
             let mut all = self.own(walked.touches);
-            if let Level::Grid(_) = self.level {
-                all.retain(|own| !is_of_cta(self.questions.eval.flat, own));
-                self.pairs(&all, Shared::Grid);
+            let pair = self.pair_of_region();
+            if pair != Pair::Cta {
+                all.retain(|own| !self.is_of_cta(own));
+                self.pairs(&all, pair);
                 continue;
             }
-            self.pairs(&all, Shared::Cta);
+            self.pairs(&all, pair);
             self.grid_barrier(from, &all, &walked.arrivals);
         }
     }
@@ -469,8 +500,12 @@ impl<'p> Prover<'p> {
     }
 
     /// Whose threads a region is about.
-    fn common(&self) -> Shared {
-        if matches!(self.level, Level::Grid(_)) { Shared::Grid } else { Shared::Cta }
+    fn pair_of_region(&self) -> Pair {
+        match self.level {
+            Level::Grid(_) => Pair::Grid,
+            Level::Cluster => Pair::Cluster,
+            Level::Cta | Level::Apart | Level::Warp | Level::OtherClusters => Pair::Cta,
+        }
     }
 
     fn own(&mut self, touches: Vec<Touch>) -> Vec<Own> {
@@ -484,50 +519,18 @@ impl<'p> Prover<'p> {
     }
 
     /// Two threads, and what holds of them.
-    fn two(&mut self, common: Shared) -> Two {
-        let one = self.questions.eval.sizes.holds(&mut self.questions.eval.terms);
-        let mut two = Two { common, renamed: Default::default(), holds: Vec::new() };
-        for thread in 0..2 {
-            for term in &one {
-                let term = self.renamed(&mut two, *term, thread);
-                two.holds.push(term);
-            }
-        }
-        let directions = ["x", "y", "z"];
-        let name = if common == Shared::Cta { "tid" } else { "ctaid" };
-        let mut same = self.questions.eval.terms.truth(true);
-        for direction in directions {
-            let index = self.questions.eval.special(&format!("{name}.{direction}"));
-            let [a, b] = [0, 1].map(|thread| self.renamed(&mut two, index, thread));
-            let equal = self.questions.eval.terms.equal(a, b);
-            same = self.questions.eval.terms.and(same, equal);
-        }
-        let apart = self.questions.eval.terms.not(same);
-        two.holds.push(apart);
-        if common == Shared::Cta && self.level == Level::Warp {
-            let same = self.same_warp(&mut two);
+    fn two(&mut self, pair: Pair) -> Two {
+        let eval = &mut self.questions.eval;
+        let mut two = Two::new(eval, pair);
+        if pair == Pair::Cta && self.level == Level::Warp {
+            let same = two.same_warp(eval);
             two.holds.push(same);
         }
         two
     }
 
-    /// That two threads of a CTA are of one warp: that of a thread is its number divided by 32.
-    fn same_warp(&mut self, two: &mut Two) -> Term {
-        let eval = &mut self.questions.eval;
-        let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| eval.special(name));
-        let [width, height] = ["ntid.x", "ntid.y"].map(|name| eval.special(name));
-        let plane = eval.terms.binary(Binary::Mul, z, height);
-        let row = eval.terms.add(y, plane);
-        let row = eval.terms.binary(Binary::Mul, row, width);
-        let number = eval.terms.add(x, row);
-        let five = eval.terms.constant(5, 32);
-        let warp = eval.terms.binary(Binary::ShrUnsigned, number, five);
-        let [one, other] = [0, 1].map(|thread| self.renamed(two, warp, thread));
-        self.questions.eval.terms.equal(one, other)
-    }
-
     fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
-        self.questions.eval.terms.of_thread(term, thread as u32 + 1, two.common, &mut two.renamed[thread])
+        two.of(&mut self.questions.eval, term, thread)
     }
 
     /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.
@@ -536,7 +539,7 @@ impl<'p> Prover<'p> {
         if barriers.is_empty() {
             return;
         }
-        let mut two = self.two(self.common());
+        let mut two = self.two(self.pair_of_region());
         for (one, other) in barriers.iter().flat_map(|one| arrivals.iter().map(move |other| (*one, other))) {
             let Target::Barrier(block) = one.target else { continue };
             let mut conditions = two.holds.clone();
@@ -564,10 +567,10 @@ impl<'p> Prover<'p> {
     }
 
     /// Each two accesses, of which one is of the first thread and the other of the second one.
-    fn pairs(&mut self, all: &[Own], common: Shared) {
-        let mut two = self.two(common);
-        if common == Shared::Cta && self.level == Level::Apart {
-            let same = self.same_warp(&mut two);
+    fn pairs(&mut self, all: &[Own], pair: Pair) {
+        let mut two = self.two(pair);
+        if pair == Pair::Cta && self.level == Level::Apart {
+            let same = two.same_warp(&mut self.questions.eval);
             two.holds.push(self.questions.eval.terms.not(same));
         }
         for (at, one) in all.iter().enumerate() {
@@ -583,14 +586,19 @@ impl<'p> Prover<'p> {
 
     fn pair(&mut self, two: &mut Two, one: &Own, other: &Own) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
-        let is_strong = are_strong(&one.access, &other.access, two.common);
+        let is_strong = are_strong(&one.access, &other.access, two.pair.scope());
         // Two strong accesses of the same bytes do not race; what is aligned and of one size has the same bytes or none.
         if writes == [false; 2] || is_strong && one.touch.bytes == other.touch.bytes {
             return None;
         }
         let mut failed: Option<Unproved> = None;
         for meeting in self.questions.meetings(one, other) {
-            let mut conditions = two.holds.clone();
+            let Some(same) =
+                meeting.owners.map_or(Some(Vec::new()), |owners| two.same_owner(&mut self.questions.eval, owners))
+            else {
+                continue;
+            };
+            let mut conditions: Vec<Term> = two.holds.iter().copied().chain(same).collect();
             for (thread, own) in [(0, one), (1, other)] {
                 for term in own.touch.holds.iter().chain(&meeting.holds[thread]) {
                     conditions.push(self.renamed(two, *term, thread));
@@ -614,7 +622,7 @@ impl<'p> Prover<'p> {
                     let before = failed.as_ref().is_none_or(|failed| failed.same_value);
                     failed = Some(Unproved {
                         steps: [one.touch.step, other.touch.step],
-                        is_across: two.common == Shared::Grid,
+                        is_across: two.pair != Pair::Cta,
                         same_value: same_value && before,
                         too_hard: answer == Answer::TooHard,
                     });

@@ -15,7 +15,7 @@ use crate::{
     eval::Eval,
     lemma,
     solve::{Answer, solve},
-    term::{Shared, Term, Terms},
+    term::{Term, Terms},
     walked::Touch,
 };
 
@@ -50,6 +50,8 @@ pub struct Meeting {
     pub holds: [Vec<Term>; 2],
     /// Both addresses, or how far both are from the same beginning.
     pub addresses: [Term; 2],
+    /// Where both are in the same variable of shared memory, the ranks of the CTAs that have it, but for a thread's own.
+    pub owners: Option<[Option<Term>; 2]>,
 }
 
 /// What questions are asked with, and what the answers took for granted.
@@ -109,10 +111,17 @@ impl Questions<'_> {
                 }
             }
             let is_whole = !is_known || a.base != b.base;
+            let is_shared = !is_whole && self.is_of_cta(a.base);
+            let owners = is_shared.then_some([a.owner, b.owner]);
             let addresses = if is_whole { [one.touch.address, other.touch.address] } else { [a.offset, b.offset] };
-            all.push(Meeting { holds: [a.holds.clone(), b.holds.clone()], addresses });
+            all.push(Meeting { holds: [a.holds.clone(), b.holds.clone()], addresses, owners });
         }
         all
+    }
+
+    /// Whether each CTA has its own memory with this beginning.
+    fn is_of_cta(&self, base: Base) -> bool {
+        matches!(base, Base::Variable(symbol) if self.eval.flat.symbols[symbol].variable.space.is_some_and(Space::is_shared_cta))
     }
 
     /// Whether a pointer of another parameter may have the same memory.
@@ -143,7 +152,7 @@ impl Questions<'_> {
 
 /// The state space of an access, as far as it is known.
 pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
-    let of = |space: Space| if space.is_shared_cta() { Space::Shared } else { space };
+    let of = |space: Space| if space.is_shared() { Space::Shared } else { space };
     let named = own.access.space.map(of);
     named.or_else(|| {
         let of_base = |place: &Place| match place.base {
@@ -156,19 +165,12 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
     })
 }
 
-/// Whether only threads of one CTA have the memory of an access.
+/// Whether the memory of an access is shared memory, which only threads of one CTA have, or of one cluster.
 pub fn is_of_cta(flat: &Flat, own: &Own) -> bool {
     space_of(flat, own) == Some(Space::Shared)
 }
 
-/// Whether two accesses are strong for each other: so that they do not race if they have the same bytes.
-pub fn are_strong(one: &Access, other: &Access, common: Shared) -> bool {
-    let reaches = |access: &Access| match access.strong() {
-        Some(Scope::Cta) => common == Shared::Cta,
-        // Threads of different CTAs need not be in the same cluster.
-        Some(Scope::Cluster) => common == Shared::Cta,
-        Some(_) => true,
-        None => false,
-    };
-    reaches(one) && reaches(other)
+/// Whether two accesses are strong for each other, so that they do not race if they have the same bytes: with scopes that are not narrower.
+pub fn are_strong(one: &Access, other: &Access, scope: Scope) -> bool {
+    [one, other].into_iter().all(|access| access.strong().is_some_and(|own| own >= scope))
 }

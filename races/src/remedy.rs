@@ -63,7 +63,7 @@ impl Change {
 /// The instruction of a [`Change::Barrier`].
 pub const BARRIER: &str = "bar.sync 0";
 
-/// How many places are tried for a kernel, and how long the proof of one may take.
+/// How many places are tried for a kernel, and how long the proof of one may take, if that is more than a quarter of what is left.
 const PLACES: usize = 32;
 const LIMIT: Duration = Duration::from_secs(1);
 
@@ -101,7 +101,8 @@ impl Tried {
             let line = Line { number: body[at].number, ..barrier.clone() };
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
             let flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
-            let limits = Limits::new(until.min(now + LIMIT));
+            let limit = LIMIT.max(until.saturating_duration_since(now) / 4);
+            let limits = Limits::new(until.min(now + limit));
             let proof = prove(&flat, sizes, may_alias, limits);
             let left = proof.unproved.iter().filter(|own| !own.is_across).map(|own| lines(&flat, own.steps)).collect();
             // What is not followed may have more accesses.

@@ -179,6 +179,14 @@ impl Terms {
         self.make(Node::Function(number, operands), bits)
     }
 
+    /// The operands of a result of a function, if a term is one.
+    pub fn operands_of(&self, name: &str, term: Term) -> Option<&[Term]> {
+        match self.node(term) {
+            Node::Function(number, operands) if self.functions.get(name) == Some(number) => Some(operands),
+            _ => None,
+        }
+    }
+
     /// A term as a sum.
     fn parts(&self, term: Term) -> (u64, Vec<(u64, Term)>) {
         match self.node(term) {

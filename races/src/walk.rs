@@ -11,6 +11,7 @@ use web_time::Instant;
 
 use crate::{
     address::{Base, local_of},
+    cluster::Barriers,
     eval::Eval,
     graph::{Block, End, Order},
     state::{Slot, State},
@@ -31,6 +32,8 @@ pub struct Known<'k> {
     pub stable: FxHashSet<usize>,
     /// Who goes round the shared loops together: the threads of a CTA, or of the grid.
     pub level: Shared,
+    /// The barriers of the cluster.
+    pub clusters: &'k Barriers,
 }
 
 /// A walk.
@@ -569,10 +572,11 @@ impl<'w, 'f> Walk<'w, 'f> {
         let step = &self.eval.flat.steps[at];
         let count = step.writes.len();
         match &step.action {
-            // Accesses of shared memory are compared within a CTA alone.
-            Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa") => {
-                self.not_followed(at, "shared memory of other CTAs is not followed");
-                self.anything(count)
+            Action::Compute(mnemonic, sources) if mnemonic.starts_with("mapa") => {
+                match self.eval.mapped(state, sources) {
+                    Some(address) => vec![(address, false)],
+                    None => self.anything(count),
+                }
             }
             Action::Compute(mnemonic, sources) => self.eval.compute(state, mnemonic, sources, count),
             Action::Pass { ty, from } => {
@@ -614,6 +618,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.anything(count)
             }
             Action::Asynchronous(form, _) if is_fence(form.family()) => self.anything(count),
+            Action::Asynchronous(..) if self.known.clusters.has(at) => self.anything(count),
             Action::Asynchronous(..) => {
                 self.not_followed(at, "asynchronous operations are not followed");
                 self.anything(count)

@@ -65,7 +65,7 @@ fn report(folder: &Path, kernel: &Kernel, limit: Duration) -> Option<(Report, Du
     let text = fs::read_to_string(folder.join(format!("{}.ptx", kernel.id))).ok()?;
     let module: Module = text.parse().expect("PTX");
     let begin = Instant::now();
-    let options = Options { block: kernel.block, grid: kernel.grid, may_alias: false, limit };
+    let options = Options { block: kernel.block, grid: kernel.grid, limit, ..Options::default() };
     let check = |options: &Options| check(&module, options).into_iter().next().expect("a kernel");
     let report = check(&options);
     if report.verdict != Verdict::Open || kernel.block.is_some() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
 use ptx_isa::{
-    Module,
+    Head, Module,
     flat::{self, Flat, Library},
 };
 use ptx_races::{launch::Sizes, prove::prove, question::Limits};
@@ -451,8 +451,68 @@ fn syncs_the_grid(seed: u64) -> String {
     kernel.text
 }
 
+/// A kernel whose CTAs access the shared memory of others in their cluster, and meet at its barriers.
+fn shares_in_a_cluster(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
+    let ctas = kernel.one(&["2, 1, 1", "3, 1, 1", "2, 2, 1", "4, 1, 1"]);
+    let (bits, space) = kernel.one(&[("64", "shared::cluster."), ("64", ""), ("32", "shared::cluster.")]);
+    let (other, own, two) = if bits == "64" { ("%rd3", "%rd2", "%rd6") } else { ("%r13", "%r12", "%r14") };
+    let next = kernel.one(&["add.u32 %r3, %r0, 1;\nrem.u32 %r3, %r3, %r4;", "xor.b32 %r3, %r0, 1;", "mov.u32 %r3, 0;"]);
+    kernel.line(format_args!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n\
+         .reqnctapercluster {ctas}\n{{\n.shared .align 4 .b8 pad[64];\n.shared .align 4 .b8 buf[512];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
+         ld.param.u64 %rd1, [a];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %cluster_ctarank;\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r4, %cluster_nctarank;\n\
+         mov.u32 %r2, %ctaid.y;\nmov.u32 %r9, 0;\n{next}\nmul.wide.u32 %rd4, %r8, 4;\nmov.u64 %rd5, buf;\nadd.s64 %rd2, %rd5, %rd4;\n\
+         cvt.u32.u64 %r12, %rd2;\nxor.b32 %r14, %r12, 4;\nmapa.{space}u{bits} {other}, {own}, %r3;\nxor.b64 %rd6, %rd2, 4;"
+    ));
+    let access = if space.is_empty() { "" } else { ".shared::cluster" };
+    kernel.line(format_args!(
+        "mad.lo.u32 %r5, %r2, 4096, %r1;\nmad.lo.u32 %r5, %r5, 64, %r8;\nmul.wide.u32 %rd7, %r5, 4;\nadd.s64 %rd7, %rd1, %rd7;\n\
+         setp.eq.u32 %p0, %r0, 0;\nsetp.eq.u32 %p1, %r8, 0;"
+    ));
+    let is_loop = kernel.below(3) == 0;
+    if is_loop {
+        kernel.line("ROUND:");
+    }
+    for number in 0..1 + kernel.below(3) {
+        for _ in 0..1 + kernel.below(2) {
+            let guard = kernel.one(&["", "", "", "@%p0 ", "@!%p0 ", "@%p1 "]);
+            let scope = kernel.one(&["cluster", "gpu", "cta"]);
+            let line = match kernel.below(9) {
+                0 | 1 => format!("st.shared.u32 [{own}], %r8;"),
+                2 => format!("ld.shared.u32 %r6, [{own}];"),
+                3 => format!("ld{access}.u32 %r6, [{other}];"),
+                4 => format!("st{access}.u32 [{other}], %r8;"),
+                5 => format!("atom.relaxed.{scope}{access}.add.u32 %r7, [{other}], 1;"),
+                6 => format!("ld.shared.u32 %r6, [{two}];"),
+                7 => "st.global.u32 [%rd7], %r8;".to_owned(),
+                _ => format!("atom.relaxed.{scope}.shared.add.u32 %r7, [{own}], 1;"),
+            };
+            kernel.line(format_args!("{guard}{line}"));
+        }
+        match kernel.below(12) {
+            0 => kernel.line("bar.sync 0;"),
+            1 => kernel.line("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;"),
+            2 => kernel.line(format_args!(
+                "@%p0 bra MET{number};\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nMET{number}:"
+            )),
+            3 => kernel.line(format_args!("barrier.cluster.arrive;\nst.shared.u32 [{own}], 3;\nbarrier.cluster.wait;")),
+            _ => kernel.line("barrier.cluster.arrive;\nbarrier.cluster.wait;"),
+        }
+    }
+    if is_loop {
+        let rounds = kernel.one(&["3", "3", "3", "%r0", "%r8"]);
+        kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p5, %r9, {rounds};\n@%p5 bra ROUND;"));
+    }
+    kernel.line("ret;\n}");
+    kernel.text
+}
+
 /// A race or a divergent barrier of an execution, if there is one.
 fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
+    let kernel = module.functions().next().expect("a kernel");
+    let cluster = Head::read(&kernel.head).required_ctas.unwrap_or([1; 3]);
+    let ctas = if is_zero { 3 } else { 2 };
     for seed in 0..if is_zero { 8 } else { 4 } {
         let most_steps = if is_zero { 4_000 } else { 100_000 };
         let options = Options { most_steps, findings: 1, ..Options::default() };
@@ -462,8 +522,8 @@ fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
             Argument::Buffer(device.allocate(name, small), 0)
         };
         let arguments = vec![buffer("a"), buffer("b"), Argument::u32(seed as u32 * 17)];
-        let launch =
-            Launch { grid: [if is_zero { 3 } else { 2 }, 1, 1], ..Launch::new("k", [threads, 1, 1], arguments) };
+        let grid = [ctas * cluster[0], cluster[1], cluster[2]];
+        let launch = Launch { grid, cluster, ..Launch::new("k", [threads, 1, 1], arguments) };
         let report = device.launch(&launch).expect("a launch");
         let is_wrong =
             |kind| matches!(kind, FindingKind::Race | FindingKind::SameValue | FindingKind::DivergentBarrier);
@@ -489,7 +549,7 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
         let flat = Flat::of(&Library::of(&module), entry, flat::Limits::default());
         let threads = [32, 48, 64][seed as usize % 3];
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
-        let sizes = Sizes::of(&flat, block, None);
+        let sizes = Sizes::of(&flat, block, None, None);
         let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
         let proof = prove(&flat, sizes, false, Limits { decisions: 500, ..Limits::new(until) });
         let found = executed(&module, threads, is_zero);
@@ -526,4 +586,9 @@ fn what_takes_turns_has_no_race() {
 #[test]
 fn what_barriers_of_the_grid_order_has_no_race() {
     check(syncs_the_grid, true, [40, 100]);
+}
+
+#[test]
+fn what_barriers_of_a_cluster_order_has_no_race() {
+    check(shares_in_a_cluster, false, [40, 100]);
 }

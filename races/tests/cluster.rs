@@ -1,0 +1,200 @@
+//! Shared memory of other CTAs of a cluster, and barriers of the cluster; and mutants of what is proved.
+
+use std::time::Duration;
+
+use ptx_isa::Module;
+use ptx_races::check::{Options, Verdict, check as check_module};
+
+/// `%r1` is `%tid.x`, `%r2` the rank of the CTA in its cluster, `%r3` that of the next one, `%rd2` the word of the thread in `buf`, `%rd3` the
+/// same in the next CTA, `%rd4` the word of the thread in `out`.
+fn verdict(head: &str, body: &str) -> (Verdict, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n.reqntid 64, 1, 1\n{head}\n{{\n\
+         .shared .align 4 .b8 buf[1024];\n.shared .align 4 .b8 other[256];\n.reg .pred %p<8>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n\
+         ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %cluster_ctarank;\nadd.u32 %r3, %r2, 1;\n\
+         mov.u32 %r4, %cluster_nctarank;\nrem.u32 %r3, %r3, %r4;\nmul.wide.u32 %rd5, %r1, 4;\nmov.u64 %rd6, buf;\n\
+         add.s64 %rd2, %rd6, %rd5;\nmapa.shared::cluster.u64 %rd3, %rd2, %r3;\nmov.u32 %r5, %ctaid.x;\n\
+         mad.lo.u32 %r6, %r5, 64, %r1;\nmul.wide.u32 %rd7, %r6, 4;\nadd.s64 %rd4, %rd1, %rd7;\nsetp.eq.u32 %p0, %r2, 0;\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let options = Options { limit: Duration::from_secs(20), ..Options::default() };
+    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+/// How many CTAs a cluster has: two, three, or as the launch says.
+const HEADS: [&str; 3] = [".reqnctapercluster 2, 1, 1", ".reqnctapercluster 3, 1, 1", ""];
+
+/// The kernel is proved in clusters of every size, and with each of the replacements in none.
+fn check(body: &str, mutants: &[(&str, &str)]) {
+    assert!(!mutants.is_empty());
+    for head in HEADS {
+        let (is, why) = verdict(head, body);
+        assert_eq!(is, Verdict::Free, "{head} {why}\n{body}");
+        for (from, to) in mutants {
+            assert!(body.contains(from), "'{from}' stands there:\n{body}");
+            let mutant = body.replacen(from, to, 1);
+            let (is, _) = verdict(head, &mutant);
+            assert_ne!(is, Verdict::Free, "{head}: '{to}' for '{from}':\n{mutant}");
+        }
+    }
+}
+
+fn sync() -> &'static str {
+    "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+}
+
+const RELAXED: (&str, &str) = ("barrier.cluster.arrive.aligned", "barrier.cluster.arrive.relaxed.aligned");
+
+const ALONE: &str = "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nEND:\n";
+
+#[test]
+fn the_next_cta_reads() {
+    let body = format!(
+        "st.shared.u32 [%rd2], %r1;\n{}ld.shared::cluster.u32 %r8, [%rd3];\nst.global.u32 [%rd4], %r8;\n",
+        sync()
+    );
+    check(
+        &body,
+        &[
+            RELAXED,
+            (sync(), "bar.sync 0;\n"),
+            (sync(), ""),
+            // Another word, or that of the thread before it has been read.
+            ("[%rd4], %r8;", "[%rd4], %r8;\nst.shared.u32 [%rd2], 7;"),
+            ("[%rd4]", "[%rd1]"),
+            ("ld.shared::cluster.u32 %r8, [%rd3];", "st.shared::cluster.u32 [%rd3], 5;\nst.shared.u32 [%rd2], 6;"),
+            // Some CTAs, and some threads of each, do not come.
+            (sync(), ALONE),
+            ("barrier.cluster.arrive.aligned;\n", "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nEND:\n"),
+            ("barrier.cluster.arrive.aligned;", "@%p0 barrier.cluster.arrive.aligned;"),
+            ("barrier.cluster.wait.aligned;", "@%p0 barrier.cluster.wait.aligned;"),
+            (
+                sync(),
+                "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra END;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nEND:\n",
+            ),
+            // What stands between arrival and wait is in order with neither.
+            ("barrier.cluster.wait.aligned;", "st.shared.u32 [%rd2], 9;\nbarrier.cluster.wait.aligned;"),
+            // The arrival is one of some CTAs, although it stands in front of the wait.
+            ("barrier.cluster.wait.aligned;", "END:\nbarrier.cluster.wait.aligned;\n@%p0 bra END;"),
+        ],
+    );
+}
+
+#[test]
+fn addresses_of_32_bits() {
+    let body = format!(
+        "cvt.u32.u64 %r9, %rd2;\nmapa.shared::cluster.u32 %r10, %r9, %r3;\nst.shared.u32 [%r9], %r1;\n{}ld.shared::cluster.u32 %r8, [%r10];\n",
+        sync()
+    );
+    check(
+        &body,
+        &[RELAXED, (sync(), ""), ("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;")],
+    );
+}
+
+#[test]
+fn generic_addresses() {
+    let body = format!("mapa.u64 %rd8, %rd2, %r3;\nst.shared.u32 [%rd2], %r1;\n{}ld.u32 %r8, [%rd8];\n", sync());
+    check(&body, &[RELAXED, (sync(), ""), ("ld.u32 %r8, [%rd8];", "ld.u32 %r8, [%rd8];\nst.shared.u32 [%rd2], 0;")]);
+}
+
+#[test]
+fn each_writes_to_the_next() {
+    let body = format!("st.shared::cluster.u32 [%rd3], %r2;\n{}ld.shared.u32 %r8, [%rd2];\n", sync());
+    check(
+        &body,
+        &[
+            RELAXED,
+            (sync(), ""),
+            ("[%rd3], %r2;", "[%rd3], %r2;\nst.shared.u32 [%rd2], 3;"),
+            // All write to the first one.
+            ("st.shared::cluster.u32 [%rd3]", "mapa.shared::cluster.u64 %rd8, %rd2, 0;\nst.shared::cluster.u32 [%rd8]"),
+        ],
+    );
+}
+
+/// Each CTA adds to the bins of the first one, as a histogram in distributed shared memory does.
+#[test]
+fn all_count_in_the_first_one() {
+    let body = format!(
+        "mapa.shared::cluster.u64 %rd8, %rd6, 0;\nst.shared.u32 [%rd2], 0;\n{0}and.b32 %r9, %r1, 7;\nmul.wide.u32 %rd9, %r9, 4;\n\
+         add.s64 %rd8, %rd8, %rd9;\nred.relaxed.cluster.shared::cluster.add.u32 [%rd8], 1;\n{0}@!%p0 bra DONE;\nld.shared.u32 %r10, [%rd2];\nDONE:\n",
+        sync()
+    );
+    check(
+        &body,
+        &[
+            RELAXED,
+            (sync(), ""),
+            ("red.relaxed.cluster", "red.relaxed.cta"),
+            ("1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n", "1;\nbar.sync 0;\n"),
+            ("red.relaxed.cluster.shared::cluster.add.u32", "st.shared::cluster.u32"),
+        ],
+    );
+}
+
+/// Blocks of data that go round the cluster, with a second buffer and without.
+#[test]
+fn rounds() {
+    let of = |second: &str| {
+        format!(
+            "mov.u32 %r9, 0;\nROUND:\nst.shared.u32 [%rd2], %r9;\n{}ld.shared::cluster.u32 %r8, [%rd3];\n{second}\
+             add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, 9;\n@%p4 bra ROUND;\n",
+            sync()
+        )
+    };
+    check(
+        &of(sync()),
+        &[
+            RELAXED,
+            (sync(), ""),
+            (sync(), "bar.sync 0;\n"),
+            ("mov.u32 %r9, 0;", "mov.u32 %r9, %r2;"),
+            ("9;\n@%p4", "%r1;\n@%p4"),
+            (sync(), "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nEND:\n"),
+        ],
+    );
+    assert_ne!(verdict(HEADS[0], &of("")).0, Verdict::Free);
+}
+
+/// What is global is in order within a cluster, and not beyond.
+#[test]
+fn global_memory() {
+    let word = "xor.b32 %r9, %r6, 64;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\n";
+    let body = format!("{word}st.global.u32 [%rd4], %r1;\n{}ld.global.u32 %r8, [%rd8];\n", sync());
+    let is = |head: &str, body: &str| verdict(head, body).0;
+    assert_eq!(is(HEADS[0], &body), Verdict::Free);
+    assert_ne!(is(HEADS[0], &body.replace(sync(), "bar.sync 0;\n")), Verdict::Free);
+    assert_ne!(
+        is(HEADS[0], &body.replace(sync(), "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n")),
+        Verdict::Free
+    );
+    // The other CTA is of another cluster.
+    assert_ne!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Verdict::Free);
+    assert_ne!(is(HEADS[1], &body), Verdict::Free);
+    assert_ne!(is(HEADS[2], &body), Verdict::Free);
+    assert_ne!(is("", &body), Verdict::Free);
+    // An atomic reaches its cluster.
+    let atomic = "red.relaxed.cluster.global.add.u32 [%rd1], 1;\n";
+    assert_ne!(is(HEADS[0], atomic), Verdict::Free);
+    let own = "mov.u32 %r9, %clusterid.x;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\nred.relaxed.cluster.global.add.u32 [%rd8], 1;\n";
+    assert_eq!(is(HEADS[0], own), Verdict::Free);
+    assert_eq!(is(HEADS[1], own), Verdict::Free);
+    assert_ne!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Verdict::Free);
+}
+
+/// The CTAs of a cluster lie beside each other in more than one direction.
+#[test]
+fn two_directions() {
+    let body = format!("st.shared::cluster.u32 [%rd3], %r2;\n{}ld.shared.u32 %r8, [%rd2];\n", sync());
+    let head = ".reqnctapercluster 2, 2, 1";
+    assert_eq!(verdict(head, &body).0, Verdict::Free);
+    // Two CTAs of each four have the same place, and write there.
+    let column = body.replacen(
+        "st.shared",
+        "mov.u32 %r9, %cluster_ctaid.x;\nmapa.shared::cluster.u64 %rd3, %rd2, %r9;\nst.shared",
+        1,
+    );
+    assert_ne!(verdict(head, &column).0, Verdict::Free);
+}
