@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
     Function, Module,
-    flat::{self, Flat, Library},
+    flat::{self, Action, Flat, Library},
 };
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
@@ -134,7 +134,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
-    let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas) };
+    let zeros = polls(&flat);
+    let needs = Needs { zeros, ctas: is_across.then_some(ctas), barriers: !zeros && !has_asynchronous(&flat) };
     // A kernel that the machine does not take has no witness.
     let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
     let shown = witnesses(module, &kernel.name, &given, needs, search, &is_enough).unwrap_or_default();
@@ -156,6 +157,10 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () => Verdict::Open,
     };
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
+}
+
+fn has_asynchronous(flat: &Flat) -> bool {
+    flat.steps.iter().any(|step| matches!(step.action, Action::Asynchronous(..)))
 }
 
 /// Says what mends the races that are shown. Nothing but a proof says so.

@@ -121,23 +121,45 @@ impl Eval<'_> {
         }
     }
 
-    /// A special register of clusters in one direction: they lie beside each other in the grid.
+    /// A special register of clusters in one direction. [`Eval::holds`] says what the index of a CTA has to do with it.
     fn of_cluster(&mut self, name: &str, at: usize) -> Term {
-        let direction = ["x", "y", "z"][at];
-        let Some(ctas) = self.sizes.cluster.map(|cluster| cluster[at]) else {
-            let is_size = matches!(name, "nclusterid" | "cluster_nctaid");
-            let shared = if is_size { Shared::Grid } else { Shared::Cta };
-            return self.terms.leaf(LeafName::Special(format!("{name}.{direction}")), shared, 32);
-        };
-        let (own, op) = match name {
-            "clusterid" => ("ctaid", Binary::DivUnsigned),
-            "nclusterid" => ("nctaid", Binary::DivUnsigned),
-            "cluster_ctaid" => ("ctaid", Binary::RemUnsigned),
-            _ => return self.terms.constant(ctas.into(), 32),
-        };
-        let own = self.special(&format!("{own}.{direction}"));
-        let ctas = self.terms.constant(ctas.into(), 32);
-        self.terms.binary(op, own, ctas)
+        let (direction, ctas) = (["x", "y", "z"][at], self.sizes.cluster.map(|cluster| cluster[at]));
+        let is_size = matches!(name, "nclusterid" | "cluster_nctaid");
+        let shared = if is_size { Shared::Grid } else { Shared::Cta };
+        let mut leaf = |bits| self.terms.leaf(LeafName::Special(format!("{name}.{direction}")), shared, bits);
+        match (name, ctas) {
+            ("cluster_nctaid", Some(ctas)) => self.terms.constant(ctas.into(), 32),
+            ("nclusterid", Some(ctas)) => {
+                let all = self.special(&format!("nctaid.{direction}"));
+                let ctas = self.terms.constant(ctas.into(), 32);
+                self.terms.binary(Binary::DivUnsigned, all, ctas)
+            }
+            ("cluster_ctaid", Some(1)) => self.terms.constant(0, 32),
+            ("clusterid", Some(1)) => self.special(&format!("ctaid.{direction}")),
+            // No more bits than it needs, which makes questions easier.
+            ("cluster_ctaid", Some(ctas)) => {
+                let index = leaf(32 - ctas.leading_zeros());
+                self.terms.widen(index, 32, false)
+            }
+            _ => leaf(32),
+        }
+    }
+
+    /// What holds of the indices of every thread: each is below its size, and a CTA is where its cluster and its place in the cluster say.
+    pub fn holds(&mut self) -> Vec<Term> {
+        let mut all = self.sizes.holds(&mut self.terms);
+        let ctas = self.sizes.cluster.unwrap_or([1; 3]);
+        for (direction, ctas) in ["x", "y", "z"].into_iter().zip(ctas).filter(|(_, ctas)| *ctas > 1) {
+            let [index, cluster, own] =
+                ["ctaid", "clusterid", "cluster_ctaid"].map(|name| self.special(&format!("{name}.{direction}")));
+            let (most, clusters) =
+                (self.terms.constant(ctas.into(), 32), self.terms.constant((1 << 31) / u64::from(ctas), 32));
+            let place = self.terms.sum(0, &[(ctas.into(), cluster), (1, own)], 32);
+            let within = [(own, most), (cluster, clusters)].map(|(less, more)| self.terms.less(false, less, more));
+            all.push(self.terms.equal(index, place));
+            all.extend(within);
+        }
+        all
     }
 
     /// The rank of the CTA of a thread in its cluster.
@@ -155,6 +177,18 @@ impl Eval<'_> {
         let (address, rank) = (self.value(state, address, 64), self.value(state, rank, 32));
         let window = self.terms.function(MAPPED, vec![rank], 64);
         Some(self.terms.add(address, window))
+    }
+
+    /// Which warp of its CTA a thread is in: its number divided by 32.
+    pub fn warp(&mut self) -> Term {
+        let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| self.special(name));
+        let [width, height] = ["ntid.x", "ntid.y"].map(|name| self.special(name));
+        let plane = self.terms.binary(Binary::Mul, z, height);
+        let row = self.terms.add(y, plane);
+        let row = self.terms.binary(Binary::Mul, row, width);
+        let number = self.terms.add(x, row);
+        let five = self.terms.constant(5, 32);
+        self.terms.binary(Binary::ShrUnsigned, number, five)
     }
 
     /// A size that may be known, or an index below it.

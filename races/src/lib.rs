@@ -49,6 +49,7 @@ pub mod walk;
 pub mod walked;
 pub mod witness;
 
+use cluster::Barriers;
 use ptx_isa::{
     Function, Head, Module,
     flat::{Action, Flat, Library, Limits},
@@ -64,8 +65,10 @@ pub fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
     module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry)
 }
 
-/// Whether a kernel has asynchronous operations, which are not followed here: `hazards/` is about them.
+/// Whether a kernel has asynchronous operations that are not followed here: `hazards/` is about them.
 pub fn is_asynchronous(library: &Library<'_>, kernel: &Function) -> bool {
     let flat = Flat::of(library, kernel, Limits::default());
-    flat.steps.iter().any(|step| matches!(step.action, Action::Asynchronous(..)))
+    let barriers = Barriers::of(&flat);
+    let is_such = |at: usize| matches!(flat.steps[at].action, Action::Asynchronous(..)) && !barriers.has(at);
+    (0..flat.steps.len()).any(is_such)
 }

@@ -1,91 +1,144 @@
 //! Barriers of some threads of a CTA: those that announce something arrive, those that need it wait.
 //!
-//! Such a barrier opens when as many threads have come as it is for. If no more ever do, and each once, all of them have come: what one did
-//! in front of it is in order with what another one does behind its wait (section 9.7.13.1 of the manual).
+//! Such a barrier opens when as many threads have come as it is for, and then begins anew. If only as many threads as that ever come, and none
+//! again before it has opened, then it opens for the n-th time when all of them have come n times: what one of them did before that is in order
+//! with what another one does behind its n-th wait (section 9.7.13.1 of the manual).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_isa::flat::{Action, Flat, Operand};
+use itertools::Itertools;
+use ptx_isa::flat::{Action, Barrier, Flat, Operand};
 use rustc_hash::FxHashMap;
 
 use crate::{
     question::Questions,
     solve::Answer,
+    state::Slot,
     term::Term,
     threads::{Copy, PAIR, Threads},
-    walked::Meeting,
+    walked::{Meeting, Target},
 };
 
 /// The threads of a warp.
 const WARP: usize = 32;
 
-/// A barrier to which each of some threads comes once: all places in the kernel where they do.
+/// A barrier to which just as many threads come as it is for, each once each time.
 #[derive(Clone, Debug)]
 pub struct Named {
+    id: i64,
     places: Vec<Place>,
 }
 
+/// Where threads come to a barrier.
 #[derive(Clone, Debug)]
 struct Place {
-    step: usize,
-    holds: Vec<Term>,
+    meeting: Meeting,
     waits: bool,
+    /// Who may come there.
+    warps: BTreeSet<u64>,
 }
 
-/// The barriers that are for as many threads as come to them; of the others, the steps. `whole` are those that all threads of a CTA come to.
-pub fn named(questions: &mut Questions<'_>, all: &[Meeting], whole: &[usize]) -> (Vec<Named>, Vec<usize>) {
-    let flat = questions.eval.flat;
+impl Named {
+    /// Who comes.
+    fn warps(&self) -> BTreeSet<u64> {
+        self.places.iter().flat_map(|place| &place.warps).copied().collect()
+    }
+
+    /// Who may come without waiting.
+    fn hurried(&self) -> BTreeSet<u64> {
+        self.places.iter().filter(|place| !place.waits).flat_map(|place| &place.warps).copied().collect()
+    }
+
+    /// Who may come and wait.
+    fn stopping(&self) -> BTreeSet<u64> {
+        self.places.iter().filter(|place| place.waits).flat_map(|place| &place.warps).copied().collect()
+    }
+
+    /// Who comes, and always waits.
+    fn waiting(&self) -> BTreeSet<u64> {
+        self.warps().difference(&self.hurried()).copied().collect()
+    }
+
+    /// How often a thread has come there before.
+    fn count(&self, threads: &mut Threads<'_, '_>, meeting: &Meeting, copy: Copy) -> Term {
+        count(threads, &meeting.arrivals, self.id, copy)
+    }
+}
+
+fn count(threads: &mut Threads<'_, '_>, arrivals: &[(i64, Term)], id: i64, copy: Copy) -> Term {
+    let found = arrivals.iter().find(|(own, _)| *own == id).map(|(_, term)| *term);
+    match found {
+        Some(term) => threads.of(term, copy),
+        None => threads.questions.eval.terms.constant(0, 64),
+    }
+}
+
+/// The barriers of the CTA that a kernel has for a number of threads that it says, or at which a thread does not wait.
+pub fn ids(flat: &Flat) -> BTreeSet<i64> {
+    let barriers = (0..flat.steps.len()).filter_map(|step| barrier(flat, step));
+    barriers.filter(|barrier| barrier.threads.is_some() || !barrier.waits).filter_map(id).collect()
+}
+
+fn barrier(flat: &Flat, step: usize) -> Option<&Barrier> {
+    match &flat.steps[step].action {
+        Action::Barrier(barrier) if !barrier.warp => Some(barrier),
+        _ => None,
+    }
+}
+
+/// Which one of the CTA it is.
+pub fn id(barrier: &Barrier) -> Option<i64> {
+    match barrier.id {
+        Operand::Constant(id) => Some(id),
+        _ => None,
+    }
+}
+
+/// The barriers to which just as many threads come as they are for, each once each time; of those that are not such, the steps. `whole` are the
+/// steps to which all threads of a CTA come.
+pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) -> (Vec<Named>, Vec<usize>) {
+    let flat = threads.flat();
     let mut of: BTreeMap<i64, Vec<&Meeting>> = BTreeMap::new();
-    let (mut fitting, mut left) = (Vec::new(), Vec::new());
+    let mut left = Vec::new();
     for meeting in all {
-        match id(flat, meeting.step) {
+        match barrier(flat, meeting.step).and_then(id) {
             Some(id) => of.entry(id).or_default().push(meeting),
             None => left.push(meeting.step),
         }
     }
-    for (number, meetings) in of {
-        let has_other_use = whole.iter().any(|step| id(flat, *step) == Some(number));
-        if !has_other_use && fits(questions, &meetings) {
-            let place = |own: &&Meeting| {
-                let waits = matches!(&flat.steps[own.step].action, Action::Barrier(barrier) if barrier.waits);
-                Place { step: own.step, holds: own.holds.clone(), waits }
-            };
-            fitting.push(Named { places: meetings.iter().map(place).collect() });
-        } else {
-            left.extend(meetings.iter().map(|meeting| meeting.step));
-        }
+    let mut fitting: Vec<Named> = Vec::new();
+    for (number, meetings) in &of {
+        let has_other_use = whole.iter().any(|step| barrier(flat, *step).and_then(id) == Some(*number));
+        let places = if has_other_use { None } else { places(threads.questions, meetings) };
+        let own = places.map(|places| Named { id: *number, places });
+        fitting.extend(own.filter(|own| {
+            comes_in_warps(threads, own) && comes_as_often(threads, own) && comes_before_all_meet(threads, own)
+        }));
     }
+    // One that is not followed says nothing about another one.
+    while let Some(at) = (0..fitting.len()).find(|at| !is_open_again(threads, &fitting, *at)) {
+        fitting.remove(at);
+    }
+    if !comes_in_order(threads, &fitting) {
+        fitting.clear();
+    }
+    let is_left = |id: &i64| !fitting.iter().any(|own| own.id == *id);
+    let others = of.iter().filter(|(id, _)| is_left(id)).flat_map(|(_, meetings)| meetings);
+    left.extend(others.map(|meeting| meeting.step));
     (fitting, left)
 }
 
-/// Which barrier of the CTA a step is.
-fn id(flat: &Flat, step: usize) -> Option<i64> {
-    match &flat.steps[step].action {
-        Action::Barrier(barrier) => match barrier.id {
-            Operand::Constant(id) => Some(id),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether a barrier is for just as many threads as come to it, whole warps at each place, in every CTA alike.
-fn fits(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> bool {
+/// Where threads come to a barrier, if it is for just as many as do, whole warps at each place, in every CTA alike.
+fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Place>> {
     let flat = questions.eval.flat;
-    let count = |meeting: &&Meeting| match &flat.steps[meeting.step].action {
-        Action::Barrier(barrier) => match barrier.threads {
-            Some(Operand::Constant(count)) => Some(count),
-            _ => None,
-        },
+    let count = |meeting: &&Meeting| match barrier(flat, meeting.step)?.threads {
+        Some(Operand::Constant(count)) => Some(count),
         _ => None,
     };
-    let Some(wanted) = meetings.first().and_then(count) else { return false };
-    let [Some(width), Some(height), Some(depth)] = questions.eval.sizes.block else { return false };
-    if meetings.iter().any(|meeting| count(meeting) != Some(wanted) || meeting.is_in_loop) {
-        return false;
-    }
+    let wanted = meetings.iter().map(count).all_equal_value().ok().flatten()?;
+    let [Some(width), Some(height), Some(depth)] = questions.eval.sizes.block else { return None };
     let indices = ["tid.x", "tid.y", "tid.z"].map(|name| questions.eval.special(name));
-    let mut come = 0;
+    let mut places = Vec::new();
     for meeting in meetings {
         let mut who = Vec::new();
         for number in 0..width * height * depth {
@@ -93,58 +146,203 @@ fn fits(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> bool {
             let terms = &mut questions.eval.terms;
             let values: FxHashMap<Term, Term> =
                 indices.into_iter().zip(index).map(|(term, value)| (term, terms.constant(value.into(), 32))).collect();
-            let here: Vec<Option<u64>> = meeting
-                .holds
-                .iter()
-                .map(|term| {
-                    let here = terms.substitute(*term, &|leaf| values.get(&leaf).copied());
-                    terms.value(here)
-                })
-                .collect();
-            match here {
-                here if here.contains(&Some(0)) => who.push(false),
-                here if here.iter().all(|value| *value == Some(1)) => who.push(true),
-                // It depends on something else than the number of the thread.
-                _ => return false,
-            }
+            let never = meeting.holds.iter().any(|term| {
+                let here = terms.substitute(*term, &|leaf| values.get(&leaf).copied());
+                terms.value(here) == Some(0)
+            });
+            who.push(!never);
         }
-        if who.chunks(WARP).any(|warp| warp.iter().any(|comes| *comes != warp[0])) {
-            return false;
+        let is_whole = |warp: &[bool]| warp.iter().all(|comes| *comes == warp[0]) && (warp.len() == WARP || !warp[0]);
+        if !who.chunks(WARP).all(is_whole) {
+            return None;
         }
-        come += who.iter().filter(|comes| **comes).count() as i64;
+        let warps = who.chunks(WARP).enumerate().filter(|(_, warp)| warp[0]).map(|(number, _)| number as u64).collect();
+        let waits = barrier(flat, meeting.step).is_some_and(|barrier| barrier.waits);
+        places.push(Place { meeting: (*meeting).clone(), waits, warps });
     }
-    come == wanted
+    let come = places.iter().flat_map(|place| &place.warps).unique().count() * WARP;
+    (i64::try_from(come) == Ok(wanted)).then_some(places)
 }
 
-/// Whether the accesses of the threads of [`PAIR`], which are of one CTA and of which some conditions hold, are in order by such a barrier.
-pub fn is_met(threads: &mut Threads<'_, '_>, all: &[Named], holds: &[Term], accesses: [usize; 2]) -> bool {
-    let [one, other] = [0, 1].map(|at| (accesses[at], PAIR[at]));
-    [(one, other), (other, one)].into_iter().any(|(first, second)| {
-        all.iter().any(|named| {
-            named.places.iter().any(|place| is_beside(threads, holds, first, place, true))
-                && named.places.iter().any(|place| place.waits && is_beside(threads, holds, second, place, false))
+/// Which warp of its CTA a thread is in.
+fn warp(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
+    let warp = threads.questions.eval.warp();
+    threads.of(warp, copy)
+}
+
+/// That a thread is of one of these warps.
+fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Term {
+    let own = warp(threads, copy);
+    let terms = &mut threads.questions.eval.terms;
+    warps.iter().fold(terms.truth(false), |any, number| {
+        let number = terms.constant(*number, 32);
+        let equal = terms.equal(own, number);
+        terms.or(any, equal)
+    })
+}
+
+/// What holds of two threads of one CTA, each where some conditions hold.
+fn both(threads: &mut Threads<'_, '_>, holds: [&[Term]; 2]) -> Vec<Term> {
+    threads.keep_pair();
+    let mut all = vec![threads.same("ctaid", PAIR[0], PAIR[1])];
+    for copy in PAIR {
+        all.extend(threads.sizes(copy));
+        all.extend(threads.all_of(holds[copy], copy));
+    }
+    all
+}
+
+/// Whether the threads of a warp come to the same place, each time.
+fn comes_in_warps(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
+    own.places.iter().array_combinations().filter(|[one, other]| !one.warps.is_disjoint(&other.warps)).all(
+        |[one, other]| {
+            let mut conditions = both(threads, [&one.meeting.holds, &other.meeting.holds]);
+            let warps = PAIR.map(|copy| warp(threads, copy));
+            let counts =
+                [(one, PAIR[0]), (other, PAIR[1])].map(|(place, copy)| own.count(threads, &place.meeting, copy));
+            let terms = &mut threads.questions.eval.terms;
+            conditions.extend([terms.equal(warps[0], warps[1]), terms.equal(counts[0], counts[1])]);
+            threads.questions.ask(conditions) == Answer::Never
+        },
+    )
+}
+
+/// Whether nobody waits for threads that have ended: who ends has come as often as any other thread that waits.
+fn comes_as_often(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
+    let ends = threads.arrivals.iter().filter(|arrival| arrival.target == Target::End);
+    let waits = own.places.iter().filter(|place| place.waits);
+    ends.cartesian_product(waits).all(|(end, place)| {
+        let mut conditions = both(threads, [&end.state.holds, &place.meeting.holds]);
+        let all = count(threads, &end.state.arrivals(), own.id, PAIR[0]);
+        let before = own.count(threads, &place.meeting, PAIR[1]);
+        conditions.push(is_of(threads, &own.warps(), PAIR[0]));
+        let terms = &mut threads.questions.eval.terms;
+        let has_come = terms.less(false, before, all);
+        conditions.push(terms.not(has_come));
+        threads.questions.ask(conditions) == Answer::Never
+    })
+}
+
+/// Whether nobody waits for threads that come only behind a barrier of all threads, which wait for it: at each of these, who has waited has
+/// come no more often than the others.
+fn comes_before_all_meet(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
+    let barriers = threads.arrivals.iter().filter(|arrival| arrival.target != Target::End);
+    barriers.clone().cartesian_product(barriers).filter(|(one, other)| one.target == other.target).all(
+        |(one, other)| {
+            let mut conditions = both(threads, [&one.state.holds, &other.state.holds]);
+            let states = [&one.state, &other.state];
+            let rounds =
+                states.map(|state| state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).collect_vec());
+            for ((slot, a), (other, b)) in rounds[0].iter().zip(&rounds[1]) {
+                let [a, b] = [(*a, PAIR[0]), (*b, PAIR[1])].map(|(term, copy)| threads.of(term, copy));
+                let same = threads.questions.eval.terms.equal(a, b);
+                conditions.extend((slot == other).then_some(same));
+            }
+            let counts = PAIR.map(|copy| count(threads, &states[copy].arrivals(), own.id, copy));
+            conditions.push(is_of(threads, &own.warps(), PAIR[0]));
+            conditions.push(is_of(threads, &own.stopping(), PAIR[1]));
+            conditions.push(threads.questions.eval.terms.less(false, counts[0], counts[1]));
+            threads.questions.ask(conditions) == Answer::Never
+        },
+    )
+}
+
+/// Whether barriers open one after the other, so that no two wait for each other: who comes to one for the n-th time has waited at the others
+/// less often, or as often at those that stand before it in some order.
+fn comes_in_order(threads: &mut Threads<'_, '_>, all: &[Named]) -> bool {
+    let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); all.len()];
+    for (at, other) in (0..all.len()).cartesian_product(0..all.len()).filter(|(at, other)| at != other) {
+        let mut most = |more: u64| {
+            all[at].places.iter().all(|place| {
+                let mut conditions = both(threads, [&place.meeting.holds, &[]]);
+                conditions.push(is_of(threads, &all[other].stopping(), PAIR[0]));
+                let own = all[at].count(threads, &place.meeting, PAIR[0]);
+                let waited = all[other].count(threads, &place.meeting, PAIR[0]);
+                let terms = &mut threads.questions.eval.terms;
+                let more = terms.constant(more, 64);
+                let most = terms.add(own, more);
+                conditions.push(terms.less(false, most, waited));
+                threads.questions.ask(conditions) == Answer::Never
+            })
+        };
+        if !most(0) {
+            if !most(1) {
+                return false;
+            }
+            before[at].insert(other);
+        }
+    }
+    let mut placed: BTreeSet<usize> = BTreeSet::new();
+    while let Some(next) = (0..all.len()).find(|at| !placed.contains(at) && before[*at].is_subset(&placed)) {
+        placed.insert(next);
+    }
+    placed.len() == all.len()
+}
+
+/// Whether no thread comes again before the barrier has opened. Who waits does not. Who does not has waited at another barrier since, to which
+/// a thread that waits at this one came behind its wait.
+fn is_open_again(threads: &mut Threads<'_, '_>, all: &[Named], at: usize) -> bool {
+    let own = &all[at];
+    own.places.iter().filter(|place| !place.waits).all(|place| {
+        if !comes_again(threads, own, place) {
+            return true;
+        }
+        let others = all.iter().filter(|other| other.id != own.id && place.warps.is_subset(&other.waiting()));
+        others.into_iter().any(|other| {
+            let between = own.waiting().intersection(&other.warps()).next().copied();
+            between.is_some_and(|warp| is_behind(threads, [own, other], place, warp))
         })
     })
 }
 
-/// Whether the thread of an access comes to a place in front of it, or behind it.
-fn is_beside(
-    threads: &mut Threads<'_, '_>,
-    holds: &[Term],
-    (access, copy): (usize, Copy),
-    place: &Place,
-    is_behind: bool,
-) -> bool {
-    let step = threads.all[access].touch.step;
-    let [from, to] = if is_behind { [step, place.step] } else { [place.step, step] };
-    let leads = |from: usize, to: usize| threads.paths.reaches(from, to, &[], &|_| false);
-    if !leads(from, to) || leads(to, from) {
-        return false;
-    }
-    let comes = threads.all_of(&place.holds, copy);
+/// Whether a thread may come to a place that has come to the barrier before.
+fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> bool {
+    let mut conditions = both(threads, [&place.meeting.holds, &[]]);
+    let before = own.count(threads, &place.meeting, PAIR[0]);
     let terms = &mut threads.questions.eval.terms;
-    let comes = terms.all(comes);
-    let not = terms.not(comes);
-    let conditions = holds.iter().copied().chain([not]).collect();
-    threads.questions.ask(conditions) == Answer::Never
+    let zero = terms.constant(0, 64);
+    conditions.push(terms.less(false, zero, before));
+    threads.questions.ask(conditions) != Answer::Never
+}
+
+/// Whether a thread that comes to a place of the first barrier again has waited at the second one since, to which a warp came behind its own
+/// wait at the first one.
+fn is_behind(threads: &mut Threads<'_, '_>, [own, other]: [&Named; 2], place: &Place, between: u64) -> bool {
+    other.places.iter().filter(|by| by.warps.contains(&between)).all(|by| {
+        let mut conditions = both(threads, [&place.meeting.holds, &by.meeting.holds]);
+        conditions.push(is_of(threads, &[between].into(), PAIR[1]));
+        let [own_here, own_there] =
+            [(place, PAIR[0]), (by, PAIR[1])].map(|(place, copy)| own.count(threads, &place.meeting, copy));
+        let [other_here, other_there] =
+            [(place, PAIR[0]), (by, PAIR[1])].map(|(place, copy)| other.count(threads, &place.meeting, copy));
+        let terms = &mut threads.questions.eval.terms;
+        let (zero, one) = (terms.constant(0, 64), terms.constant(1, 64));
+        let again = terms.less(false, zero, own_here);
+        let has_not_waited = terms.equal(other_here, zero);
+        let next = terms.add(other_there, one);
+        let (last, has_not_come) = (terms.equal(next, other_here), terms.less(false, own_there, own_here));
+        let early = terms.and(last, has_not_come);
+        let wrong = terms.or(has_not_waited, early);
+        conditions.extend([again, wrong]);
+        threads.questions.ask(conditions) == Answer::Never
+    })
+}
+
+/// Whether the accesses of the threads of [`PAIR`], which are of one CTA and of which some conditions hold, are in order by such barriers.
+pub fn is_met(threads: &mut Threads<'_, '_>, all: &[Named], holds: &[Term], accesses: [usize; 2]) -> bool {
+    let mut conditions = holds.to_vec();
+    for own in all {
+        let counts = PAIR.map(|copy| {
+            let arrivals = &threads.all[accesses[copy]].touch.arrivals;
+            count(threads, arrivals, own.id, copy)
+        });
+        for (first, second) in [(PAIR[0], PAIR[1]), (PAIR[1], PAIR[0])] {
+            let (comes, waits) = (is_of(threads, &own.warps(), first), is_of(threads, &own.waiting(), second));
+            let terms = &mut threads.questions.eval.terms;
+            let less = terms.less(false, counts[first], counts[second]);
+            let ordered = terms.all([comes, waits, less]);
+            conditions.push(terms.not(ordered));
+        }
+    }
+    !all.is_empty() && threads.questions.ask(conditions) == Answer::Never
 }

@@ -18,7 +18,7 @@ use crate::{
     graph::{Block, End, Order, blocks},
     grid,
     launch::Sizes,
-    named::{Named, named},
+    named::{self, Named},
     order::Orders,
     paths::Paths,
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
@@ -160,13 +160,18 @@ enum Level<'g> {
 fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, level: Level<'_>) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
-    // A barrier that is of some threads in one place is of some wherever it is used.
+    // A barrier that is of some threads in one place is of some wherever it is used. So is one that is for as many as there are, if they come
+    // to it in several places.
     let barriers = flat.steps.iter().filter_map(|step| match &step.action {
         Action::Barrier(barrier) if !barrier.warp => Some(barrier),
         _ => None,
     });
-    let some: Vec<&Operand> =
-        barriers.filter(|barrier| !is_whole(barrier, threads)).map(|barrier| &barrier.id).collect();
+    let places = barriers.clone().counts_by(|barrier| format!("{:?}", barrier.id));
+    let is_some = |barrier: &&Barrier| {
+        let is_elsewhere = barrier.threads.is_some() && places[&format!("{:?}", barrier.id)] > 1;
+        is_elsewhere || !is_whole(barrier, threads)
+    };
+    let some: Vec<&Operand> = barriers.filter(is_some).map(|barrier| &barrier.id).collect();
     let is_cut = |barrier: &Barrier| {
         is_whole(barrier, threads) && !some.contains(&&barrier.id) || level == Level::Warp && is_of_warp(barrier)
     };
@@ -177,12 +182,13 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
         _ => clusters.waits.contains(&step),
     });
     let next = |block: usize| blocks[block].next();
+    let counted = named::ids(flat);
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
         let line = flat.steps.first().map_or(0, |step| step.line);
         proof.open.insert((line, "a loop has several beginnings".to_owned()));
         return proof;
     };
-    let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters), proof);
+    let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters, &counted), proof);
     (prover.means, prover.level) = (means, level);
     prover.run();
     let Questions { assumptions, count: questions, .. } = prover.questions;
@@ -210,6 +216,7 @@ struct Prover<'p> {
     blocks: &'p [Block],
     order: &'p Order,
     clusters: &'p Barriers,
+    counted: &'p BTreeSet<i64>,
     shared: Vec<Vec<usize>>,
     mixed: Vec<bool>,
     written: FxHashMap<usize, Written>,
@@ -230,7 +237,7 @@ impl<'p> Prover<'p> {
         sizes: Sizes,
         may_alias: bool,
         limits: Limits,
-        (blocks, order, clusters): (&'p [Block], &'p Order, &'p Barriers),
+        (blocks, order, clusters, counted): (&'p [Block], &'p Order, &'p Barriers, &'p BTreeSet<i64>),
         proof: Proof,
     ) -> Self {
         let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
@@ -264,6 +271,7 @@ impl<'p> Prover<'p> {
             blocks,
             order,
             clusters,
+            counted,
             shared,
             mixed,
             written,
@@ -281,7 +289,8 @@ impl<'p> Prover<'p> {
         // What is known of blocks does not change: the walks of a proof share it.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
         let level = self.pair_of_region().common();
-        Known { blocks: self.blocks, shared, mixed, constant, stable, level, clusters: self.clusters }
+        let (blocks, clusters, counted) = (self.blocks, self.clusters, self.counted);
+        Known { blocks, shared, mixed, constant, stable, level, clusters, counted }
     }
 
     fn walk(&mut self, known: &Known<'_>, order: &Order, from: Option<usize>, start: usize, state: State) -> Walked {
@@ -301,8 +310,9 @@ impl<'p> Prover<'p> {
     }
 
     fn run(&mut self) {
-        let first = || State::new(self.questions.eval.flat.registers.len());
-        let start = first();
+        let mut start = State::new(self.questions.eval.flat.registers.len());
+        let zero = self.questions.eval.terms.constant(0, 64);
+        self.counted.iter().for_each(|id| start.set(Slot::Arrivals(*id), zero));
         let known = self.known(FxHashSet::default(), FxHashSet::default());
         let whole = self.walk(&known, self.order, None, 0, start.clone());
         let known = self.learned(whole);
@@ -326,7 +336,7 @@ impl<'p> Prover<'p> {
         if grid::is_alone(&mut self.questions, &all, &adds) {
             self.proof.grid = self.adds.iter().filter(|(_, adds)| adds.is_some()).map(|(step, _)| *step).collect();
         }
-        let named = self.named(&whole.meetings);
+        let named = self.named(&whole.meetings, &arrivals);
         let (of_cta, all): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|own| self.is_of_cta(own));
         if self.questions.eval.sizes.grid != [Some(1); 3] && self.level != Level::Warp {
             let pair = if self.level == Level::OtherClusters { Pair::OtherClusters } else { Pair::Grid };
@@ -345,14 +355,15 @@ impl<'p> Prover<'p> {
     }
 
     /// The barriers of some threads of a CTA for which as many come as they wait for. With others the kernel is open.
-    fn named(&mut self, meetings: &[Meeting]) -> Vec<Named> {
+    fn named(&mut self, meetings: &[Meeting], arrivals: &[Arrival]) -> Vec<Named> {
         let ends = self.blocks.iter().filter_map(|block| match block.end {
             End::Barrier(step, _) => Some(step),
             _ => None,
         });
         let whole: Vec<usize> = ends.collect();
         let some = meetings.iter().filter(|meeting| !whole.contains(&meeting.step)).cloned().collect_vec();
-        let (named, left) = named(&mut self.questions, &some, &whole);
+        let mut threads = Threads::new(&mut self.questions, Paths { blocks: self.blocks }, &self.shared, &[], arrivals);
+        let (named, left) = named::named(&mut threads, &some, &whole);
         let lines = left.into_iter().map(|step| self.questions.eval.flat.steps[step].line);
         let why = "a barrier of some threads of the CTA is not followed";
         self.proof.open.extend(lines.map(|line| (line, why.to_owned())));

@@ -15,6 +15,8 @@ pub enum Slot {
     Local(Symbol, i64),
     /// How often the loop with this header has gone round.
     Round(usize),
+    /// How often it has come to the barrier of the CTA with this number.
+    Arrivals(i64),
 }
 
 /// The values of one thread at one place.
@@ -23,6 +25,7 @@ pub struct State {
     registers: Vec<Option<Term>>,
     locals: BTreeMap<(Symbol, i64), Term>,
     rounds: BTreeMap<usize, Term>,
+    arrivals: BTreeMap<i64, Term>,
     /// All of these hold, each of one bit.
     pub holds: Vec<Term>,
 }
@@ -44,6 +47,7 @@ impl State {
             Slot::Register(register) => self.registers[register],
             Slot::Local(symbol, at) => self.locals.get(&(symbol, at)).copied(),
             Slot::Round(header) => self.rounds.get(&header).copied(),
+            Slot::Arrivals(id) => self.arrivals.get(&id).copied(),
         }
     }
 
@@ -53,6 +57,7 @@ impl State {
             Slot::Register(register) => self.registers[register] = Some(value),
             Slot::Local(symbol, at) => drop(self.locals.insert((symbol, at), value)),
             Slot::Round(header) => drop(self.rounds.insert(header, value)),
+            Slot::Arrivals(id) => drop(self.arrivals.insert(id, value)),
         }
     }
 
@@ -62,7 +67,13 @@ impl State {
         let registers = registers.filter_map(|(register, value)| Some((Slot::Register(register), (*value)?)));
         let locals = self.locals.iter().map(|((symbol, at), value)| (Slot::Local(*symbol, *at), *value));
         let rounds = self.rounds.iter().map(|(header, value)| (Slot::Round(*header), *value));
-        registers.chain(locals).chain(rounds)
+        let arrivals = self.arrivals.iter().map(|(id, value)| (Slot::Arrivals(*id), *value));
+        registers.chain(locals).chain(rounds).chain(arrivals)
+    }
+
+    /// How often it has come to each barrier that is counted.
+    pub fn arrivals(&self) -> Vec<(i64, Term)> {
+        self.arrivals.iter().map(|(id, count)| (*id, *count)).collect()
     }
 
     /// What is `bytes` long at a place of a local variable, in as many bits, if it was written by one store.
@@ -129,11 +140,18 @@ impl State {
                 locals.insert(key, terms.choose(own, a, *b));
             }
         }
-        let mut rounds = other.rounds;
-        for (key, a) in self.rounds {
-            let b = rounds.get(&key).copied().unwrap_or(a);
-            rounds.insert(key, terms.choose(own, a, b));
-        }
-        Self { registers, locals, rounds, holds }
+        let rounds = chosen(self.rounds, other.rounds, own, terms);
+        let arrivals = chosen(self.arrivals, other.arrivals, own, terms);
+        Self { registers, locals, rounds, arrivals, holds }
     }
+}
+
+/// What is counted on one of two paths or on both: the first one was taken where the condition holds.
+fn chosen<K: Ord>(one: BTreeMap<K, Term>, other: BTreeMap<K, Term>, own: Term, terms: &mut Terms) -> BTreeMap<K, Term> {
+    let mut all = other;
+    for (key, a) in one {
+        let b = all.get(&key).copied().unwrap_or(a);
+        all.insert(key, terms.choose(own, a, b));
+    }
+    all
 }

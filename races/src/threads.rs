@@ -99,7 +99,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// What holds of every thread.
     pub fn sizes(&mut self, copy: Copy) -> Vec<Term> {
-        let all = self.questions.eval.sizes.holds(&mut self.questions.eval.terms);
+        let all = self.questions.eval.holds();
         self.all_of(&all, copy)
     }
 

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     eval::Eval,
-    term::{Binary, Shared, Term},
+    term::{Shared, Term},
 };
 
 /// The most CTAs of a cluster: eight everywhere, and more where a kernel asks for it.
@@ -51,7 +51,7 @@ pub struct Two {
 impl Two {
     pub fn new(eval: &mut Eval<'_>, pair: Pair) -> Self {
         let mut two = Self { pair, holds: Vec::new(), renamed: Default::default() };
-        let one = eval.sizes.holds(&mut eval.terms);
+        let one = eval.holds();
         for thread in 0..2 {
             let holds: Vec<Term> = one.iter().map(|term| two.of(eval, *term, thread)).collect();
             two.holds.extend(holds);
@@ -115,16 +115,9 @@ impl Two {
         Some(vec![rank, self.same(eval, "clusterid")])
     }
 
-    /// That two threads of a CTA are of one warp: that of a thread is its number divided by 32.
+    /// That two threads of a CTA are of one warp.
     pub fn same_warp(&mut self, eval: &mut Eval<'_>) -> Term {
-        let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| eval.special(name));
-        let [width, height] = ["ntid.x", "ntid.y"].map(|name| eval.special(name));
-        let plane = eval.terms.binary(Binary::Mul, z, height);
-        let row = eval.terms.add(y, plane);
-        let row = eval.terms.binary(Binary::Mul, row, width);
-        let number = eval.terms.add(x, row);
-        let five = eval.terms.constant(5, 32);
-        let warp = eval.terms.binary(Binary::ShrUnsigned, number, five);
+        let warp = eval.warp();
         self.equal(eval, [warp; 2])
     }
 }

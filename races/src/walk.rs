@@ -14,6 +14,7 @@ use crate::{
     cluster::Barriers,
     eval::Eval,
     graph::{Block, End, Order},
+    named::id,
     state::{Slot, State},
     term::{LeafName, Shared, Term},
     walked::{Arrival, Meeting, Open, Rounds, Target, Touch, Walked},
@@ -34,6 +35,8 @@ pub struct Known<'k> {
     pub level: Shared,
     /// The barriers of the cluster.
     pub clusters: &'k Barriers,
+    /// The barriers of the CTA of which it is counted how often a thread comes there.
+    pub counted: &'k BTreeSet<i64>,
 }
 
 /// A walk.
@@ -284,6 +287,10 @@ impl<'w, 'f> Walk<'w, 'f> {
             let barrier = if let End::Barrier(step, _) = block.end { Some(step) } else { None };
             for step in block.steps.clone().chain(barrier) {
                 slots.extend(eval.flat.steps[step].writes.iter().flatten().map(|register| Slot::Register(*register)));
+                if let Action::Barrier(barrier) = &eval.flat.steps[step].action {
+                    let counted = id(barrier).filter(|id| !barrier.warp && self.known.counted.contains(id));
+                    slots.extend(counted.map(Slot::Arrivals));
+                }
             }
         }
         let header = order.loops[own].header;
@@ -600,10 +607,8 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             Action::Access(access) => self.access(node, at, state, guard, access),
             Action::Barrier(barrier) => {
-                if self.records && !barrier.warp {
-                    let holds = state.holds.iter().copied().chain(guard).collect();
-                    let is_in_loop = !self.rounds.is_empty();
-                    self.walked.meetings.push(Meeting { step: at, holds, is_in_loop });
+                if !barrier.warp {
+                    self.meet(at, state, guard, barrier);
                 }
                 self.barrier(node, at, state, barrier, count)
             }
@@ -651,6 +656,26 @@ impl<'w, 'f> Walk<'w, 'f> {
         if let Some(writing) = self.writing.last_mut() {
             writing.all = true;
         }
+    }
+
+    /// Comes to a barrier of the CTA.
+    fn meet(&mut self, at: usize, state: &mut State, guard: Option<Term>, barrier: &Barrier) {
+        if self.records {
+            let holds = state.holds.iter().copied().chain(guard).collect();
+            self.walked.meetings.push(Meeting { step: at, holds, arrivals: state.arrivals() });
+        }
+        let Some(slot) = self.counted(barrier) else { return };
+        let terms = &mut self.eval.terms;
+        let (zero, one) = (terms.constant(0, 64), terms.constant(1, 64));
+        let before = state.get(slot).unwrap_or(zero);
+        let by = guard.map_or(one, |guard| terms.choose(guard, one, zero));
+        let after = terms.add(before, by);
+        state.set(slot, after);
+    }
+
+    /// Where it is counted how often a thread comes to a barrier.
+    fn counted(&self, barrier: &Barrier) -> Option<Slot> {
+        id(barrier).filter(|id| !barrier.warp && self.known.counted.contains(id)).map(Slot::Arrivals)
     }
 
     /// A barrier of a warp orders nothing here; one of the CTA gives what it computes of all threads.
@@ -811,7 +836,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         if self.records {
             let holds = state.holds.iter().copied().chain(guard).collect();
             let (Values { stored, loaded, expected }, around) = (values, self.rounds.clone());
-            self.walked.touches.push(Touch { step, holds, address, bytes, stored, loaded, expected, around });
+            let arrivals = state.arrivals();
+            self.walked.touches.push(Touch { step, holds, address, bytes, stored, loaded, expected, around, arrivals });
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Touch {
     pub expected: Option<Term>,
     /// The loops around it, by their headers, from the outermost; and in which round of each it happens.
     pub around: Rounds,
+    /// How often the thread has come to each barrier of some threads before.
+    pub arrivals: Vec<(i64, Term)>,
 }
 
 /// Loops, by their headers, from the outermost; and a round of each.
@@ -41,8 +43,8 @@ pub struct Meeting {
     pub step: usize,
     /// What holds where it comes there.
     pub holds: Vec<Term>,
-    /// Whether it may come there again.
-    pub is_in_loop: bool,
+    /// How often it has come to each such barrier before.
+    pub arrivals: Vec<(i64, Term)>,
 }
 
 /// Where a thread comes to.

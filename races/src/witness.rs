@@ -66,6 +66,8 @@ pub struct Needs {
     pub zeros: bool,
     /// How many CTAs there are to be in each direction, for what threads of two of them do.
     pub ctas: Option<[u32; 3]>,
+    /// Whether threads wait at barriers alone, so that those that wait for ever do so at one.
+    pub barriers: bool,
 }
 
 impl Needs {
@@ -121,6 +123,7 @@ pub fn witnesses(
                     | FindingKind::SameValue
                     | FindingKind::DivergentBarrier
                     | FindingKind::BarrierCount => {}
+                    FindingKind::Hang if needs.barriers => {}
                     FindingKind::OutOfBounds | FindingKind::Misaligned => break,
                     _ => continue,
                 }

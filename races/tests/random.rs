@@ -508,6 +508,75 @@ fn shares_in_a_cluster(seed: u64) -> String {
     kernel.text
 }
 
+/// A kernel of two warps that hand a buffer to each other by barriers of both, in rounds or not.
+fn hands_between_warps(seed: u64) -> String {
+    let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
+    // A third warp is of no part in it, in most kernels.
+    let threads = kernel.one(&["96", "96", "64"]);
+    kernel.line(format_args!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n.reqntid {threads}, 1, 1\n{{\n\
+         .shared .align 4 .b8 buf[512];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
+         ld.param.u32 %r7, [n];\nmin.u32 %r7, %r7, 3;\nmov.u32 %r8, %tid.x;\nmov.u32 %r9, 0;\nsetp.gt.u32 %p1, %r8, 31;\n\
+         and.b32 %r1, %r8, 31;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\nadd.s64 %rd2, %rd5, %rd4;\nxor.b64 %rd3, %rd2, 4;\nsetp.gt.u32 %p3, %r8, 63;\n@%p3 bra END;\n@%p1 bra READ;"
+    ));
+    let is_loop = kernel.below(3) > 0;
+    // What each side does in a round, in order; often as it has to be.
+    let (fills, empties, first) = kernel.one(&[
+        (["A", "a1", "s2"], ["s1", "L", "a2"], ""),
+        (["A", "s1", "s2"], ["s1", "L", "s2"], ""),
+        (["s2", "A", "a1"], ["s1", "L", "a2"], "a2"),
+        (["s2", "A", "s1"], ["s1", "L", "a2"], "a2"),
+        (["s2", "A", "s1"], ["a2", "s1", "L"], ""),
+    ]);
+    let other = kernel.one(&["", "s2", "a2", "s0"]);
+    let first = kernel.one(&[first, first, first, first, first, other]);
+    for (number, side) in [fills, empties].into_iter().enumerate() {
+        let mut side: Vec<&str> = side.to_vec();
+        let at = kernel.below(3) as usize;
+        match kernel.below(16) {
+            0 => side.swap(0, 1),
+            1 => side.swap(1, 2),
+            2 => drop(side.remove(at)),
+            3 => side.insert(at, kernel.one(&["s0", "a1", "s1", "A", "L", "s2"])),
+            _ => {}
+        }
+        if number == 1 {
+            kernel.line("READ:");
+            kernel.side(first);
+        }
+        kernel.line(format_args!("ROUND{number}:"));
+        side.into_iter().for_each(|what| kernel.side(what));
+        if is_loop {
+            let rounds = kernel.one(&[&["%r7"; 12][..], &["2", "%r1"]].concat());
+            kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, {rounds};\n@%p2 bra ROUND{number};"));
+        }
+        kernel.line("bra END;");
+    }
+    kernel.line("END:\nret;\n}");
+    kernel.text
+}
+
+impl Kernel {
+    /// An access, or a barrier of 64 threads at which this one waits or not.
+    fn side(&mut self, what: &str) {
+        match what {
+            "A" => {
+                let to = self.one(&["%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd5"]);
+                self.line(format_args!("st.shared.u32 [{to}], %r9;"));
+            }
+            "L" => {
+                let from = self.one(&["%rd2", "%rd3"]);
+                self.line(format_args!("ld.shared.u32 %r3, [{from}];"));
+            }
+            "" => {}
+            barrier => {
+                let kind = if barrier.starts_with('s') { "sync" } else { "arrive" };
+                self.line(format_args!("bar.{kind} {}, 64;", &barrier[1..]));
+            }
+        }
+    }
+}
+
 /// A race or a divergent barrier of an execution, if there is one.
 fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
     let kernel = module.functions().next().expect("a kernel");
@@ -525,8 +594,12 @@ fn executed(module: &Module, threads: u32, is_zero: bool) -> Option<String> {
         let grid = [ctas * cluster[0], cluster[1], cluster[2]];
         let launch = Launch { grid, cluster, ..Launch::new("k", [threads, 1, 1], arguments) };
         let report = device.launch(&launch).expect("a launch");
-        let is_wrong =
-            |kind| matches!(kind, FindingKind::Race | FindingKind::SameValue | FindingKind::DivergentBarrier);
+        let is_wrong = |kind| {
+            matches!(
+                kind,
+                FindingKind::Race | FindingKind::SameValue | FindingKind::DivergentBarrier | FindingKind::BarrierCount
+            ) || kind == FindingKind::Hang && !is_zero
+        };
         if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
             return Some(format!(
                 "{found} at lines {:?} and {}",
@@ -547,11 +620,17 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
         let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
         let entry = module.functions().next().expect("a kernel");
         let flat = Flat::of(&Library::of(&module), entry, flat::Limits::default());
-        let threads = [32, 48, 64][seed as usize % 3];
+        let required = flat.head.required_threads.map(|[x, _, _]| x);
+        let threads = required.unwrap_or([32, 48, 64][seed as usize % 3]);
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
         let sizes = Sizes::of(&flat, block, None, None);
         let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
-        let proof = prove(&flat, sizes, false, Limits { decisions: 500, ..Limits::new(until) });
+        let proof = prove(
+            &flat,
+            sizes,
+            false,
+            Limits { decisions: if required.is_some() { 20_000 } else { 500 }, ..Limits::new(until) },
+        );
         let found = executed(&module, threads, is_zero);
         racy += u64::from(found.is_some());
         if proof.holds() {
@@ -591,4 +670,9 @@ fn what_barriers_of_the_grid_order_has_no_race() {
 #[test]
 fn what_barriers_of_a_cluster_order_has_no_race() {
     check(shares_in_a_cluster, false, [40, 100]);
+}
+
+#[test]
+fn what_barriers_of_some_threads_order_has_no_race() {
+    check(hands_between_warps, false, [40, 100]);
 }

@@ -322,7 +322,83 @@ fn barriers_of_some_threads() {
             "bar.sync 1, 64;",
             "mov.u32 %r7, 0;\nL:\nbar.sync 1, 64;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 2;\n@%p2 bra L;",
         ),
-        NOT_FREE,
+        FREE,
+    );
+}
+
+/// Two warps fill a buffer again and again, and two others empty it: each waits for the other.
+#[test]
+fn barriers_of_some_threads_in_rounds() {
+    let of = |body: &str| {
+        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
+        verdict_of(body, options)
+    };
+    let free = |body: &str| {
+        let (is, why) = of(body);
+        assert_eq!(is, Verdict::Free, "{why}\n{body}");
+    };
+    let wrong = |body: &str| {
+        let (is, _) = of(body);
+        assert_ne!(is, Verdict::Free, "{body}");
+    };
+    let next = "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r0;\n";
+    // As the manual has it: the one arrives at 1 and waits at 2, the other waits at 1 and arrives at 2.
+    let ring = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
+         @%p1 bra READ;\nFILL:\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
+         READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
+    );
+    free(&ring);
+    for (from, to) in [
+        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.arrive 1, 128;\n"),
+        ("bar.arrive 2, 128;\n", ""),
+        ("bar.sync 1, 128;\nld", "bar.arrive 1, 128;\nld"),
+        ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
+        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.sync 2, 128;\nbar.arrive 1, 128;\n"),
+        ("bar.arrive 1, 128;\nbar.sync 2", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 3;\nbar.sync 2"),
+        // Rounds that are not as many for both, or for threads of one side.
+        ("%r0;\n@%p2 bra READ", "9;\n@%p2 bra READ"),
+        ("%r0;\n@%p2 bra FILL", "%r1;\n@%p2 bra FILL"),
+        ("bar.sync 2, 128;\n", "setp.eq.u32 %p3, %r7, 3;\n@%p3 bra OVER;\nbar.sync 2, 128;\nOVER:\n"),
+        ("bar.arrive 1, 128;\n", "bar.arrive 1, 128;\nbar.arrive 1, 128;\n"),
+    ] {
+        assert_eq!(ring.matches(from).count(), 1, "{from}");
+        wrong(&ring.replace(from, to));
+    }
+    // The buffer is announced to be empty first.
+    let empty = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
+         @%p1 bra BEGIN;\nFILL:\nbar.sync 2, 128;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
+         BEGIN:\nbar.arrive 2, 128;\nREAD:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
+    );
+    free(&empty);
+    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\nbar.arrive 2, 128;\nbar.arrive 2, 128;\n"));
+    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\n"));
+    wrong(&empty.replace(
+        "ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n",
+        "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n",
+    ));
+    // All warps in one loop.
+    let same = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\nROUND:\n\
+         @%p1 bra READ;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\nbra NEXT;\n\
+         READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\nNEXT:\n{next}@%p2 bra ROUND;\nEND:"
+    );
+    free(&same);
+    wrong(&same.replace("bar.arrive 2, 128;\n", ""));
+    // A barrier of all threads between the two, for which those have to come who wait.
+    let whole = "bar.sync 0;\n@%p1 bra READ;\nst.shared.u32 [%rd2], 5;\nbar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;";
+    let whole = format!("setp.ge.u32 %p1, %r1, 64;\n{whole}");
+    free(&whole);
+    wrong(&whole.replace(
+        "bar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;",
+        "bra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;\n@!%p1 bar.arrive 1, 128;",
+    ));
+    wrong(
+        &same.replace(
+            "st.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;",
+            "bar.arrive 1, 128;\nst.shared.u32 [%rd2], %r7;",
+        ),
     );
 }
 

@@ -10,7 +10,7 @@ use ptx_atomics::{
 use ptx_races::check::{Options, Report, check_kernel};
 
 use crate::{
-    cli::CheckArgs,
+    cli::{CheckArgs, KernelArgs},
     input::{self, Compile, Kind, Made, Program},
     parallel,
     run::{Shown, quoted},
@@ -83,7 +83,8 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
 fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
     let kernels = &args.kernels;
     let limit = kernels.time_limit.min(kernels.until.left());
-    let options = Options { block: kernels.block, grid: kernels.grid, may_alias: kernels.may_alias, limit };
+    let KernelArgs { block, grid, cluster, may_alias, .. } = *kernels;
+    let options = Options { block, grid, cluster, may_alias, limit };
     let wanted = |name: &str| match &kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
