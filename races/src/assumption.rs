@@ -33,6 +33,9 @@ pub enum Assumption {
         serialize = "the launch is a cooperative one: all CTAs run at the same time, and what its barriers count in is as the launch leaves it"
     )]
     Cooperative,
+    /// What a warp does together, it does with all lanes of the mask.
+    #[strum(serialize = "all lanes of the mask come to each barrier, vote and shuffle of a warp")]
+    Lanes,
     /// CTAs of a cluster are there while others access their shared memory.
     #[strum(serialize = "CTAs of a cluster have begun, and have not ended, while others access their shared memory")]
     There,

@@ -40,6 +40,7 @@ pub mod prove;
 mod publish;
 pub mod question;
 pub mod remedy;
+mod rounds;
 pub mod solve;
 pub mod state;
 pub mod term;

@@ -205,6 +205,15 @@ fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
     !barrier.warp && barrier.waits && matches!(barrier.id, Operand::Constant(_)) && count
 }
 
+/// Whether lanes of a warp wait for each other.
+fn is_of_lanes(step: &Step) -> bool {
+    match &step.action {
+        Action::Barrier(barrier) => barrier.warp,
+        Action::Compute(mnemonic, _) => mnemonic.split('.').nth(1) == Some("sync"),
+        _ => false,
+    }
+}
+
 /// Whether all threads of a warp take part in a barrier.
 fn is_of_warp(barrier: &Barrier) -> bool {
     // A mask of 32 bits, as the text has it.
@@ -326,6 +335,9 @@ impl<'p> Prover<'p> {
         let arrivals: Vec<_> = whole.arrivals.clone();
         self.regions(&known, start, &arrivals);
         let all = self.own(whole.touches);
+        if self.questions.eval.flat.steps.iter().any(is_of_lanes) {
+            self.questions.assumptions.insert(Assumption::Lanes);
+        }
         if cluster::is_shared_by_all(self.questions.eval.flat) {
             self.questions.assumptions.insert(Assumption::There);
         }

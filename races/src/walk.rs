@@ -39,6 +39,13 @@ pub struct Known<'k> {
     pub counted: &'k BTreeSet<i64>,
 }
 
+impl Known<'_> {
+    /// Where it is counted how often a thread comes to a barrier.
+    pub fn counted(&self, barrier: &Barrier) -> Option<Slot> {
+        id(barrier).filter(|id| !barrier.warp && self.counted.contains(id)).map(Slot::Arrivals)
+    }
+}
+
 /// A walk.
 pub struct Walk<'w, 'f> {
     pub eval: &'w mut Eval<'f>,
@@ -55,26 +62,26 @@ pub struct Walk<'w, 'f> {
     pub walked: Walked,
     pub open: &'w mut BTreeSet<Open>,
     /// What the body of a loop writes of local memory, by its header.
-    written: &'w mut FxHashMap<usize, Written>,
+    pub written: &'w mut FxHashMap<usize, Written>,
     /// Whether what is found counts, and not only what it leads to.
-    records: bool,
+    pub records: bool,
     rank: Vec<usize>,
     /// The loops that it is in, with a round of each.
-    rounds: Rounds,
+    pub rounds: Rounds,
     /// What is written of local memory by the loops around, from the outermost.
-    writing: Vec<Written>,
+    pub writing: Vec<Written>,
 }
 
 /// Places in local memory, and variables of which not even the place is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    places: BTreeSet<(Symbol, i64, i64)>,
-    variables: BTreeSet<Symbol>,
-    all: bool,
+    pub places: BTreeSet<(Symbol, i64, i64)>,
+    pub variables: BTreeSet<Symbol>,
+    pub all: bool,
 }
 
 impl Written {
-    fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.places.extend(&other.places);
         self.variables.extend(&other.variables);
         self.all |= other.all;
@@ -89,27 +96,12 @@ struct Values {
     expected: Option<Term>,
 }
 
-/// How a slot changes when a loop goes round.
-enum Change {
-    /// It is as before the loop.
-    None,
-    /// What is added in each round.
-    Adds(Term),
-    /// How far it is shifted to the left, or to the right, in each round.
-    Shifts { left: bool, by: u64 },
-    /// Nothing is known of it; whether all threads of the CTA have the same.
-    Anything(Shared),
-}
-
 /// Where a loop goes to, and how it comes back to its beginning.
 #[derive(Default)]
-struct Out {
-    leaves: Vec<(usize, usize, State)>,
-    back: Vec<State>,
+pub struct Out {
+    pub leaves: Vec<(usize, usize, State)>,
+    pub back: Vec<State>,
 }
-
-/// The most by which a counter changes in a round for which it is assumed not to wrap around.
-const SMALL: u64 = 1 << 16;
 
 impl<'w, 'f> Walk<'w, 'f> {
     #[expect(clippy::too_many_arguments, reason = "each is what a walk borrows")]
@@ -171,7 +163,7 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     /// Walks over the blocks of a loop, or over all, from some of them on.
-    fn nodes(&mut self, within: Option<usize>, header: usize, states: Vec<(usize, State)>) -> Out {
+    pub fn nodes(&mut self, within: Option<usize>, header: usize, states: Vec<(usize, State)>) -> Out {
         let mut out = Out::default();
         let mut pending: BTreeMap<usize, Vec<State>> = BTreeMap::new();
         for (to, state) in states {
@@ -216,7 +208,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         state.set(Slot::Round(to), now);
     }
 
-    fn join(&mut self, mut states: Vec<State>) -> Option<State> {
+    pub fn join(&mut self, mut states: Vec<State>) -> Option<State> {
         // Those with the most in common stand beside each other.
         states.sort_by(|a, b| a.holds.cmp(&b.holds));
         while states.len() > 1 {
@@ -227,254 +219,6 @@ impl<'w, 'f> Walk<'w, 'f> {
             states[closest] = one.join(other, &mut self.eval.terms);
         }
         states.pop()
-    }
-
-    /// Walks round a loop: what changes in it is found by a first walk, and what happens in any round by a second one.
-    fn around(&mut self, own: usize, entry: State) -> Out {
-        let header = self.order.loops[own].header;
-        let is_shared = !self.is_region && self.known.shared[header].contains(&header);
-        let records = std::mem::replace(&mut self.records, false);
-        let fresh = self.eval.terms.fresh();
-        let (variants, back) = loop {
-            let known = self.written.entry(header).or_default().clone();
-            let (state, variants) = self.varied(own, &entry, &known);
-            self.writing.push(Written::default());
-            let out = self.nodes(Some(own), header, vec![(header, state)]);
-            let new = self.writing.pop().unwrap_or_default();
-            if let Some(outer) = self.writing.last_mut() {
-                outer.add(&new);
-            }
-            let mut all = known.clone();
-            all.add(&new);
-            if all == known || *self.left == 0 {
-                break (variants, self.join(out.back));
-            }
-            self.written.insert(header, all);
-        };
-        self.records = records;
-        let mut state = entry;
-        self.forget(header, &mut state);
-        let depth = self.rounds.len();
-        if let Some(back) = back {
-            let round = self.changed(own, &mut state, &variants, &back, is_shared, fresh);
-            self.rounds.push((header, round));
-        }
-        let out = self.nodes(Some(own), header, vec![(header, state)]);
-        self.rounds.truncate(depth);
-        out
-    }
-
-    /// What is known of local memory that a loop writes somewhere is forgotten.
-    fn forget(&mut self, header: usize, state: &mut State) {
-        let known = self.written.entry(header).or_default();
-        if known.all {
-            state.forget(None);
-        }
-        known.variables.iter().for_each(|symbol| state.forget(Some(*symbol)));
-        for (symbol, at, bytes) in &known.places {
-            state.keep_exact(&self.eval.terms, *symbol, *at, *bytes);
-        }
-    }
-
-    /// The state at the beginning of a round of which nothing is known but what the loop does not write; and what stands for the rest.
-    fn varied(&mut self, own: usize, entry: &State, known: &Written) -> (State, BTreeMap<Slot, Term>) {
-        let Self { eval, order, .. } = self;
-        let mut state = entry.clone();
-        let body = &order.loops[own].body;
-        let blocks = self.known.blocks.iter().zip(body).filter(|(_, is_in)| **is_in).map(|(block, _)| block);
-        let mut slots: BTreeSet<Slot> = BTreeSet::new();
-        for block in blocks {
-            let barrier = if let End::Barrier(step, _) = block.end { Some(step) } else { None };
-            for step in block.steps.clone().chain(barrier) {
-                slots.extend(eval.flat.steps[step].writes.iter().flatten().map(|register| Slot::Register(*register)));
-                if let Action::Barrier(barrier) = &eval.flat.steps[step].action {
-                    let counted = id(barrier).filter(|id| !barrier.warp && self.known.counted.contains(id));
-                    slots.extend(counted.map(Slot::Arrivals));
-                }
-            }
-        }
-        let header = order.loops[own].header;
-        slots.extend(known.places.iter().map(|(symbol, at, _)| Slot::Local(*symbol, *at)));
-        slots.insert(Slot::Round(header));
-        self.forget(header, &mut state);
-        let Self { eval, .. } = self;
-        let mut variants = BTreeMap::new();
-        for slot in slots {
-            let bits = match (state.get(slot), slot) {
-                (Some(term), _) => eval.terms.bits(term),
-                (None, Slot::Register(register)) => match eval.flat.registers[register].bits {
-                    bits @ 1..=64 => bits,
-                    _ => 64,
-                },
-                (None, _) => continue,
-            };
-            let any = eval.any(bits);
-            state.set(slot, any);
-            variants.insert(slot, any);
-        }
-        (state, variants)
-    }
-
-    /// Sets what a loop changes to what it has in any round, and gives the number of that round.
-    fn changed(
-        &mut self,
-        own: usize,
-        state: &mut State,
-        variants: &BTreeMap<Slot, Term>,
-        back: &State,
-        is_shared: bool,
-        fresh: u32,
-    ) -> Term {
-        let header = self.order.loops[own].header;
-        let shared = if is_shared { self.known.level } else { Shared::Thread };
-        let number = if is_shared { 0 } else { self.number };
-        let round = self.eval.terms.leaf(LeafName::Round(header, number), shared, 64);
-        let most = self.eval.terms.constant(1 << 31, 64);
-        let prefix = state.holds.len();
-        state.holds.push(self.eval.terms.less(false, round, most));
-        let uniform = if is_shared && self.known.level == Shared::Cta {
-            self.uniform(state, variants, back)
-        } else {
-            BTreeSet::new()
-        };
-        let one = self.eval.terms.constant(1, 64);
-        let before = self.eval.terms.sub(round, one);
-        let mut earlier: FxHashMap<Term, Option<Term>> = FxHashMap::default();
-        for (slot, variant) in variants {
-            let entry = state.get(*slot);
-            let change = match (entry, back.get(*slot)) {
-                (Some(entry), Some(end)) => self.change(own, *variant, end, entry, fresh),
-                _ => Change::Anything(Shared::Thread),
-            };
-            let change = match change {
-                Change::Anything(_) if uniform.contains(slot) => Change::Anything(Shared::Cta),
-                change => change,
-            };
-            let bits = self.eval.terms.bits(*variant);
-            let (now, previous) = match (&change, entry) {
-                (Change::None, Some(entry)) => (entry, Some(entry)),
-                (Change::Anything(shared), _) => (self.eval.terms.any(*shared, bits), None),
-                (_, None) => (self.eval.any(bits), None),
-                (change, Some(entry)) => {
-                    if let Change::Adds(by) = change {
-                        self.bound(state, round, *by);
-                    }
-                    (self.after(change, entry, round), Some(self.after(change, entry, before)))
-                }
-            };
-            state.set(*slot, now);
-            earlier.insert(*variant, previous);
-        }
-        if is_shared {
-            state.set(Slot::Round(header), round);
-            earlier.extend(variants.get(&Slot::Round(header)).map(|variant| (*variant, Some(before))));
-        }
-        // The round before ended with another one.
-        let zero = self.eval.terms.constant(0, 64);
-        let is_first = self.eval.terms.equal(round, zero);
-        for condition in back.holds.get(prefix..).unwrap_or_default() {
-            if let Some(condition) = self.in_terms_of(*condition, &earlier, own, fresh) {
-                let either = self.eval.terms.or(is_first, condition);
-                state.holds.push(either);
-            }
-        }
-        round
-    }
-
-    /// A small change in each round does not wrap around: assumed, and bounds the rounds.
-    fn bound(&mut self, state: &mut State, round: Term, by: Term) {
-        let bits = self.eval.terms.bits(by);
-        if let Some(by) = self.eval.terms.value(by) {
-            let by = by.min(by.wrapping_neg() & crate::term::ones(bits)).max(1);
-            if by < SMALL && bits >= 32 {
-                let most = self.eval.terms.constant((1u64 << bits.min(63)) / by, 64);
-                let within = self.eval.terms.less(false, round, most);
-                state.holds.push(within);
-            }
-        }
-    }
-
-    fn after(&mut self, change: &Change, entry: Term, round: Term) -> Term {
-        let terms = &mut self.eval.terms;
-        let bits = terms.bits(entry);
-        let round = terms.widen(round, bits, false);
-        match change {
-            Change::Adds(by) => {
-                let product = terms.binary(crate::term::Binary::Mul, round, *by);
-                terms.add(entry, product)
-            }
-            Change::Shifts { left, by } => {
-                use crate::term::Binary::{Shl, ShrUnsigned};
-                let amount = terms.scale(*by, round);
-                terms.binary(if *left { Shl } else { ShrUnsigned }, entry, amount)
-            }
-            _ => entry,
-        }
-    }
-
-    /// How a slot changes from the beginning of a round to its end.
-    fn change(&mut self, own: usize, variant: Term, end: Term, entry: Term, fresh: u32) -> Change {
-        let body = &self.order.loops[own].body;
-        let terms = &mut self.eval.terms;
-        if end == variant {
-            return Change::None;
-        }
-        let bits = terms.bits(variant);
-        if bits < 8 || terms.bits(end) != bits {
-            return Change::Anything(Shared::Thread);
-        }
-        let difference = terms.sub(end, variant);
-        if terms.is_older(difference, fresh, body) {
-            return Change::Adds(difference);
-        }
-        let doubled = terms.scale(2, variant);
-        if end == doubled {
-            return Change::Shifts { left: true, by: 1 };
-        }
-        if let Some(by) = terms.shifted_right(end, variant, entry) {
-            return Change::Shifts { left: false, by };
-        }
-        Change::Anything(Shared::Thread)
-    }
-
-    /// The slots that all threads of a CTA have alike in each round.
-    fn uniform(&mut self, state: &State, variants: &BTreeMap<Slot, Term>, back: &State) -> BTreeSet<Slot> {
-        let terms = &mut self.eval.terms;
-        let none = FxHashSet::default();
-        let mut all: BTreeMap<Slot, Term> = variants
-            .iter()
-            .filter(|(slot, _)| state.get(**slot).is_some_and(|entry| terms.is_uniform(entry, &none)))
-            .filter_map(|(slot, _)| Some((*slot, back.get(*slot)?)))
-            .collect();
-        loop {
-            let leaves: FxHashSet<Term> = all.keys().map(|slot| variants[slot]).collect();
-            let before = all.len();
-            all.retain(|_, end| terms.is_uniform(*end, &leaves));
-            if all.len() == before {
-                return all.into_keys().collect();
-            }
-        }
-    }
-
-    /// A condition at the end of a round in terms of what came before the loop; `None` if it has more.
-    fn in_terms_of(
-        &mut self,
-        condition: Term,
-        earlier: &FxHashMap<Term, Option<Term>>,
-        own: usize,
-        fresh: u32,
-    ) -> Option<Term> {
-        let body = &self.order.loops[own].body;
-        let terms = &mut self.eval.terms;
-        let leaves = terms.leaves(condition);
-        let is_known = leaves.iter().all(|leaf| match earlier.get(leaf) {
-            Some(value) => value.is_some(),
-            None => terms.is_older(*leaf, fresh, body),
-        });
-        if !is_known {
-            return None;
-        }
-        Some(terms.substitute(condition, &|leaf| earlier.get(&leaf).copied().flatten()))
     }
 
     fn not_followed(&mut self, step: usize, why: impl Into<String>) {
@@ -664,18 +408,13 @@ impl<'w, 'f> Walk<'w, 'f> {
             let holds = state.holds.iter().copied().chain(guard).collect();
             self.walked.meetings.push(Meeting { step: at, holds, arrivals: state.arrivals() });
         }
-        let Some(slot) = self.counted(barrier) else { return };
+        let Some(slot) = self.known.counted(barrier) else { return };
         let terms = &mut self.eval.terms;
         let (zero, one) = (terms.constant(0, 64), terms.constant(1, 64));
         let before = state.get(slot).unwrap_or(zero);
         let by = guard.map_or(one, |guard| terms.choose(guard, one, zero));
         let after = terms.add(before, by);
         state.set(slot, after);
-    }
-
-    /// Where it is counted how often a thread comes to a barrier.
-    fn counted(&self, barrier: &Barrier) -> Option<Slot> {
-        id(barrier).filter(|id| !barrier.warp && self.known.counted.contains(id)).map(Slot::Arrivals)
     }
 
     /// A barrier of a warp orders nothing here; one of the CTA gives what it computes of all threads.

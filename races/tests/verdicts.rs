@@ -12,7 +12,7 @@ use strum::IntoEnumIterator;
 const FREE: &[Verdict] = &[Verdict::Free];
 const RACE: &[Verdict] = &[Verdict::Race];
 const DIVERGENT: &[Verdict] = &[Verdict::Divergent];
-const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Open];
+const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Divergent, Verdict::Open];
 
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
 /// `out` in global memory with the number of the thread in the grid.
