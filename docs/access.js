@@ -47,8 +47,8 @@
   main.append(version);
 
   // What scrolls can have the focus, and so be scrolled by keys.
-  const parts = [...main.querySelectorAll("pre > code, .table-wrapper, p:has(> img)")];
-  const scrolling = () => parts.forEach((part) => (part.scrollWidth > part.clientWidth ? (part.tabIndex = 0) : part.removeAttribute("tabindex")));
+  const parts = () => main.querySelectorAll("pre > code, .table-wrapper, p:has(> img)");
+  const scrolling = () => parts().forEach((part) => (part.scrollWidth > part.clientWidth ? (part.tabIndex = 0) : part.removeAttribute("tabindex")));
   addEventListener("resize", scrolling);
   addEventListener("load", scrolling);
   scrolling();

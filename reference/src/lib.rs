@@ -4,6 +4,7 @@
 //! `docs/reference.md` says how the chapters are read; `scripts/book` has them made and puts them behind it.
 
 mod code;
+pub mod data;
 pub mod generated;
 mod operations;
 pub mod others;
@@ -12,7 +13,7 @@ mod rows;
 mod section;
 mod targets;
 
-use std::{fmt::Write, fs, io, path::Path};
+use std::{fs, io, path::Path};
 
 use itertools::Itertools;
 use ptx_atomics_lowering::{
@@ -25,6 +26,7 @@ use strum::IntoEnumIterator;
 pub use self::{
     code::{LEVEL, SCOPE, SPACE},
     operations::{name, operations},
+    rows::Grid,
     section::{Section, Table, section},
     targets::{TARGETS, target_names, targets},
 };
@@ -46,7 +48,7 @@ pub fn names() -> Vec<String> {
 /// The types of most programs, in whose order chapters begin.
 const USUAL: [Type; 4] = [Type::I32, Type::I64, Type::F32, Type::F64];
 
-/// Writes the chapters into a folder, `NAME.md` each, and their names into `names` there, in order.
+/// Writes the chapters into a folder, `NAME.md` and its tables in `NAME.js` each, and their names into `names` there, in order.
 ///
 /// # Errors
 ///
@@ -54,12 +56,25 @@ const USUAL: [Type; 4] = [Type::I32, Type::I64, Type::F32, Type::F64];
 pub fn write(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let names = names();
-    names.par_iter().try_for_each(|name| fs::write(folder.join(name).with_extension("md"), chapter(name)))?;
+    names.par_iter().try_for_each(|name| {
+        let sections = sections(name);
+        fs::write(folder.join(name).with_extension("md"), chapter(name, &sections))?;
+        fs::write(folder.join(name).with_extension("js"), data::script(&sections))
+    })?;
     fs::write(folder.join("names"), names.join("\n") + "\n")
 }
 
-/// A chapter by its name, as Markdown.
-pub fn chapter(chapter: &str) -> String {
+/// What is known of each type of an operation. What is asked for most stands first.
+fn sections(chapter: &str) -> Vec<Section> {
+    let place = |operation: &Operation| {
+        let ty = operation.access().map(|access| access.ty);
+        USUAL.iter().position(|usual| Some(*usual) == ty).unwrap_or(USUAL.len())
+    };
+    operations().filter(|operation| name(operation) == chapter).sorted_by_key(place).map(section).collect()
+}
+
+/// The chapter around the tables, as Markdown. The page makes them of its data, so that only those that are asked for are made.
+fn chapter(chapter: &str, sections: &[Section]) -> String {
     let operands = match chapter {
         "fence" => "",
         "load" => " The address is in `%a`, the result in `%d`.",
@@ -70,39 +85,36 @@ pub fn chapter(chapter: &str) -> String {
         _ => " The address is in `%a`, the value in `%b`, and the result in `%d`.",
     };
     let style = "<link rel=\"stylesheet\" href=\"../page/reference.css\">";
-    // What is asked for most stands first.
-    let place = |operation: &Operation| {
-        let ty = operation.access().map(|access| access.ty);
-        USUAL.iter().position(|usual| Some(*usual) == ty).unwrap_or(USUAL.len())
-    };
-    let own = || operations().filter(|operation| name(operation) == chapter).sorted_by_key(place);
-    let types = own().filter_map(|operation| Some(operation.access()?.ty.to_string())).collect_vec();
-    let filter = filter(&types);
-    let mut text = format!("# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n\n{filter}\n");
-    for operation in own() {
-        write!(text, "\n{}", section(operation).text).expect("a text grows");
-    }
-    text + "\n<script src=\"../page/filter.js\"></script>\n"
+    let filter = filter(chapter, sections);
+    let without = "The tables need scripts. `ptx-atomics table --mcpu sm_90` prints what they have of a GPU.";
+    let scripts = format!("<script src=\"{chapter}.js\"></script>\n<script src=\"../page/reference.js\"></script>\n");
+    format!(
+        "# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n\n<noscript>\n\n{without}\n\n</noscript>\n\n\
+         {filter}\n\n<div id=\"tables\"></div>\n\n{scripts}"
+    )
 }
 
 /// The first GPU that is shown without a wish for older ones: that with the memory model.
 const FIRST: &str = "sm_70";
 
-/// A form that hides rows and types, where scripts run.
-fn filter(types: &[String]) -> String {
+/// The form that says which tables and rows are asked for.
+fn filter(chapter: &str, sections: &[Section]) -> String {
     let gpus = target_names();
+    let mut types = sections.iter().map(|section| section.title.clone()).filter(|title| title != chapter);
     let option = |value: &str, text: &str| format!("<option value=\"{value}\">{text}</option>");
-    let select = |name: &str, first: &[(&str, &str)], values: &mut dyn Iterator<Item = String>| {
-        let first: String = first.iter().map(|(value, text)| option(value, text)).collect();
-        let rest: String = values.map(|value| option(&value, &value)).collect();
-        format!("<label>{name} <select name=\"{name}\">{first}{rest}</select></label>\n")
+    let select = |name: &str, options: Vec<String>| {
+        format!("<label>{name} <select name=\"{name}\">{}</select></label>\n", options.concat())
     };
+    let every = option("", "every one");
+    let all = |names: &mut dyn Iterator<Item = String>| names.map(|name| option(&name, &name)).collect_vec();
+    let any = |names: &mut dyn Iterator<Item = String>| [vec![every.clone()], all(names)].concat();
+    // The first of each is chosen where nothing is said: of the types one, since the tables of all are long.
     let fields = [
-        select("GPU", &[("old", &format!("{FIRST} and later")), ("", "every one")], &mut gpus.iter().cloned()),
-        select("type", &[("", "every one")], &mut types.iter().cloned()),
-        select("scope", &[("", "every one")], &mut Scope::iter().map(|scope| scope.to_string())),
-        select("space", &[("", "every one")], &mut Space::iter().map(|space| space.to_string())),
-        select("strategy", &[("", "every one")], &mut Strategy::iter().map(|strategy| strategy.to_string())),
+        select("GPU", [vec![option("old", &format!("{FIRST} and later"))], any(&mut gpus.iter().cloned())].concat()),
+        select("type", [all(&mut types), vec![every.clone()]].concat()),
+        select("scope", any(&mut Scope::iter().map(|scope| scope.to_string()))),
+        select("space", any(&mut Space::iter().map(|space| space.to_string()))),
+        select("strategy", any(&mut Strategy::iter().map(|strategy| strategy.to_string()))),
     ];
     let first = gpus.iter().position(|gpu| gpu == FIRST).unwrap_or_default();
     let gpus = gpus.join(",");

@@ -15,7 +15,7 @@ use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space}
 use crate::{
     code::{LEVEL, SCOPE, SPACE},
     name,
-    rows::{Column, Coordinates, Row, is_in, markdown, places, rows},
+    rows::{Column, Coordinates, Grid, Row, is_in, places, rows},
 };
 
 const FILE: &str = include_str!("../data/others.tsv");
@@ -85,17 +85,17 @@ pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured>
     of_type.iter().find(|one| (one.compiler, one.gpu, one.ordering, one.scope, one.space) == wanted)
 }
 
-/// What was measured of an operation, as a table that is folded; nothing if there is none.
-pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> String {
+/// What was measured of an operation.
+pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> Option<Grid> {
     // A fence stands with a type that it does not have.
     let ty = operation.access().map_or_else(|| "i32".to_owned(), |access| access.ty.to_string());
-    let Some(all) = measured().get(&*name(operation)).and_then(|of| of.get(&*ty)) else { return String::new() };
+    let all = measured().get(&*name(operation))?.get(&*ty)?;
     let (orderings, spaces): (Vec<&str>, Vec<_>) =
         (orderings.iter().map(Into::into).collect(), spaces.iter().map(ToString::to_string).collect());
     let is_asked = |one: &&Measured| orderings.contains(&one.ordering) && spaces.iter().any(|space| space == one.space);
     let found: Vec<&Measured> = all.iter().filter(is_asked).collect();
     if found.is_empty() {
-        return String::new();
+        return None;
     }
     let columns = columns(&found);
     let mut by_result: BTreeMap<(&str, &str), BTreeSet<Coordinates>> = BTreeMap::new();
@@ -110,8 +110,7 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
         rows.map(|row| (row, cells.clone())).collect::<Vec<_>>()
     });
     let lines: Vec<(Row, Vec<String>)> = lines.sorted().collect();
-    let table = markdown(&columns, &["verdict", "PTX"], &lines);
-    format!("\n<details><summary>Other compilers</summary>\n\n{table}\n</details>\n")
+    Some(Grid::new(&columns, &["verdict", "PTX"], &lines))
 }
 
 /// The head of a column, and what it has of a function.

@@ -85,7 +85,7 @@ pub fn places_of(row: &Row) -> impl Iterator<Item = Coordinates> {
 }
 
 /// What places of a row have, in words: each value, and where it holds, if not everywhere.
-pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> Option<String>) -> String {
+pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> Option<String>) -> Vec<String> {
     let mut by_value: BTreeMap<String, BTreeSet<Coordinates>> = BTreeMap::new();
     for place in places_of(row) {
         if let Some(value) = value(&place) {
@@ -98,18 +98,27 @@ pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> O
         let places = narrower.map(|((part, _), column)| column.listed(part)).join("; ");
         if places.is_empty() { value.clone() } else { format!("{value} ({places})") }
     };
-    parts.map(part).join("; ")
+    parts.map(part).collect()
 }
 
-/// A table in Markdown, without the columns in front that say `all` in every row.
-pub fn markdown(columns: &[Column], others: &[&str], lines: &[(Row, Vec<String>)]) -> String {
-    let is_shown = |index: usize| lines.iter().any(|(row, _)| row[index].len() < columns[index].names.len());
-    let shown: Vec<usize> = (0..columns.len()).filter(|index| is_shown(*index)).collect();
-    let header = shown.iter().map(|index| columns[*index].head).chain(others.iter().copied());
-    let header: Vec<String> = header.map(ToString::to_string).collect();
-    let rule = vec!["---".to_owned(); header.len()];
-    let body = lines.iter().map(|(row, rest)| {
-        shown.iter().map(|index| columns[*index].listed(&row[*index])).chain(rest.iter().cloned()).collect()
-    });
-    [header, rule].into_iter().chain(body).map(|cells: Vec<String>| format!("| {} |\n", cells.join(" | "))).collect()
+/// A table as text: the heads of its columns, and its rows. Of cells, `data.rs` says how they are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// The heads of the columns.
+    pub head: Vec<String>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    /// A table without the columns in front that say `all` in every row.
+    pub fn new(columns: &[Column], others: &[&str], lines: &[(Row, Vec<String>)]) -> Self {
+        let is_shown = |index: usize| lines.iter().any(|(row, _)| row[index].len() < columns[index].names.len());
+        let shown: Vec<usize> = (0..columns.len()).filter(|index| is_shown(*index)).collect();
+        let head = shown.iter().map(|index| columns[*index].head).chain(others.iter().copied());
+        let line = |(row, rest): &(Row, Vec<String>)| {
+            shown.iter().map(|index| columns[*index].listed(&row[*index])).chain(rest.iter().cloned()).collect()
+        };
+        Self { head: head.map(ToOwned::to_owned).collect(), rows: lines.iter().map(line).collect() }
+    }
 }

@@ -1,9 +1,6 @@
 //! What the chapter of an operation says of one type.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    fmt::Write,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use itertools::{Itertools, MinMaxResult};
 use ptx_atomics_lowering::{
@@ -17,14 +14,16 @@ use crate::{
     code::{Code, Lowered, lowered, standing_for},
     operations::name,
     others,
-    rows::{Column, Coordinates, Row, by_place, markdown, places, places_of, rows},
+    rows::{Column, Coordinates, Grid, Row, by_place, places, places_of, rows},
     targets::{target_names, targets},
 };
 
-/// The text on one type, and its tables.
+/// What is known of one type.
 pub struct Section {
-    /// Markdown.
-    pub text: String,
+    /// The type; of fences their name.
+    pub title: String,
+    /// What the forms of its instructions need.
+    pub needs: String,
     /// A table for the orderings and the spaces that it names.
     pub tables: Vec<Table>,
     /// The code that the tables refer to, by its number from 1 on.
@@ -37,8 +36,16 @@ pub struct Table {
     pub orderings: Vec<Ordering>,
     /// The spaces of the addresses.
     pub spaces: Vec<Space>,
-    /// Markdown.
-    pub text: String,
+    /// What it is about, in words.
+    pub head: String,
+    /// The rows of the ABI that are followed.
+    pub abi: String,
+    /// What `ptx-atomics` gives.
+    pub own: Grid,
+    /// What other compilers give, if that was measured.
+    pub others: Option<Grid>,
+    /// The fields of the page that answers; nothing if it has another one for the same.
+    pub explorer: String,
 }
 
 /// So many statements stand in a table; more stand below it.
@@ -47,54 +54,40 @@ const SHORT: usize = 4;
 /// The section on an operation and its type.
 pub fn section(operation: Operation) -> Section {
     let title = operation.access().map_or_else(|| "fence".to_owned(), |access| access.ty.to_string());
-    let mut section = Section { text: format!("## {title}\n"), tables: Vec::new(), codes: Vec::new() };
-    let mut needs = BTreeMap::new();
-    let mut body = String::new();
+    let (mut tables, mut codes, mut needs) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let all: Vec<Ordering> = Ordering::iter().filter(|ordering| operation.takes(*ordering)).collect();
     for spaces in spaces(&operation) {
         let is_local = spaces == [Space::Local];
-        let known = section.tables.len();
-        for ordering in Ordering::iter().filter(|ordering| operation.takes(*ordering)) {
+        let mut known: Vec<(Vec<Ordering>, String, Grid)> = Vec::new();
+        for &ordering in &all {
             let cells = Cells::new(operation, ordering, spaces.clone());
-            let text = cells.table(&title, &mut section.codes);
+            let own = cells.table(&mut codes);
             needs.extend(cells.forms());
-            let abi = cells.abi();
-            match section.tables[known..].iter_mut().find(|table| table.text == text && is_local) {
-                Some(table) => table.orderings.push(ordering),
-                None => {
-                    section.tables.push(Table { orderings: vec![ordering], spaces: spaces.clone(), text: abi + &text })
-                }
+            match known.iter_mut().find(|(.., table)| *table == own && is_local) {
+                Some((orderings, ..)) => orderings.push(ordering),
+                None => known.push((vec![ordering], cells.abi(), own)),
             }
         }
-        for table in &section.tables[known..] {
-            let names = table.orderings.iter().join(", ");
-            let all = Ordering::iter().filter(|ordering| operation.takes(*ordering)).count();
-            let head = match (is_local, table.orderings.len() == all) {
+        tables.extend(known.into_iter().map(|(orderings, abi, own)| {
+            let names = orderings.iter().join(", ");
+            let head = match (is_local, orderings.len() == all.len()) {
                 (false, _) => names,
                 (true, true) => "in local memory".to_owned(),
                 (true, false) => format!("{names}, in local memory"),
             };
-            let link = if is_local { String::new() } else { explorer(&operation, table.orderings[0]) };
-            let others = others::table(&operation, &table.orderings, &spaces);
-            write!(body, "\n### {title}: {head}\n\n{}{link}{others}", table.text).expect("a text grows");
-        }
+            let explorer = if is_local { String::new() } else { explorer(&operation, orderings[0]) };
+            let others = others::table(&operation, &orderings, &spaces);
+            Table { orderings, spaces: spaces.clone(), head, abi, own, others, explorer }
+        }));
     }
-    if !needs.is_empty() {
-        let needs = needs.iter().map(|(form, requirement)| format!("{form} needs {requirement}")).join("; ");
-        write!(section.text, "\nOf the forms below, {needs}.\n").expect("a text grows");
-    }
-    section.text += &body;
-    for (index, ptx) in section.codes.iter().enumerate() {
-        let number = index + 1;
-        let id = format!("{title}-code-{number}");
-        write!(section.text, "\n<a id=\"{id}\"></a>Code {number}:\n\n```ptx\n{ptx}\n```\n").expect("a text grows");
-    }
-    section
+    let needs = needs.iter().map(|(form, requirement)| format!("{form} needs {requirement}")).join("; ");
+    Section { title, needs, tables, codes }
 }
 
 /// The page that answers, with the operation set.
 fn explorer(operation: &Operation, ordering: Ordering) -> String {
     let ty = operation.access().map(|access| format!("&type={}&space={}", access.ty, access.space)).unwrap_or_default();
-    format!("\n[Other targets and options](../explorer.md#operation={}&ordering={ordering}{ty})\n", name(operation))
+    format!("operation={}&ordering={ordering}{ty}", name(operation))
 }
 
 /// The spaces of an operation's tables.
@@ -151,7 +144,7 @@ impl Cells {
         Self { columns, cells }
     }
 
-    fn table(&self, title: &str, codes: &mut Vec<String>) -> String {
+    fn table(&self, codes: &mut Vec<String>) -> Grid {
         let mut by_code: BTreeMap<&Result<Code, String>, BTreeSet<Coordinates>> = BTreeMap::new();
         for (place, cell) in &self.cells {
             by_code.entry(&cell.code).or_default().insert(place.clone());
@@ -160,35 +153,33 @@ impl Cells {
             by_code.into_iter().flat_map(|(code, places)| rows(&places).into_iter().map(move |row| (row, code)));
         let lines = found.sorted().map(|(row, code)| {
             let ptx = match code {
-                Ok(code) => in_cell(code, title, codes),
+                Ok(code) => in_cell(code, codes),
                 Err(why) => why.clone(),
             };
             let rest = vec![ptx, self.barriers(&row), self.notes(&row)];
             (row, rest)
         });
-        markdown(&self.columns, &["PTX", "barriers", "notes"], &lines.collect::<Vec<_>>())
+        Grid::new(&self.columns, &["PTX", "barriers", "notes"], &lines.collect::<Vec<_>>())
     }
 
-    /// How many barriers there are. Where they differ, the least and the greatest number, and where each holds, folded.
+    /// How many barriers there are. Where they differ, the least and the greatest number, and in a second line where each holds.
     fn barriers(&self, row: &Row) -> String {
         let counts = by_place(row, &self.columns, |place| self.cells[place].heavy.map(|count| count.to_string()));
+        let counts = counts.join("; ");
         let numbers = places_of(row).filter_map(|place| self.cells[&place].heavy).minmax();
         match numbers {
-            MinMaxResult::MinMax(least, greatest) if least < greatest => {
-                format!("<details><summary>{least} to {greatest}</summary>{counts}</details>")
-            }
+            MinMaxResult::MinMax(least, greatest) if least < greatest => format!("{least} to {greatest}\n{counts}"),
             _ => counts,
         }
     }
 
+    /// The names of what is to be noted, and where it holds, a line each.
     fn notes(&self, row: &Row) -> String {
         let names: BTreeSet<String> = places_of(row).flat_map(|place| self.cells[&place].notes.clone()).collect();
-        let link = |name: &String| {
-            by_place(row, &self.columns, |place| {
-                self.cells[place].notes.contains(name).then(|| format!("[{name}](../reference.md#{name})"))
-            })
+        let places = |name: &String| {
+            by_place(row, &self.columns, |place| self.cells[place].notes.contains(name).then(|| name.clone()))
         };
-        names.iter().map(link).join(", ")
+        names.iter().flat_map(places).join("\n")
     }
 
     /// The requirements of the forms, by the forms.
@@ -202,9 +193,9 @@ impl Cells {
         let is_followed = |name: &RowName| self.cells.values().any(|cell| cell.row.as_ref() == Some(name));
         let row = |row: &ptx_atomics_lowering::abi::Row| {
             let sequences = row.sequences.iter().map(|steps| format!("`{}`", steps.iter().join(" "))).join(" or ");
-            format!("Row [`{}`](../strategies.md) of the ABI: {sequences}.\n\n", row.name())
+            format!("Row `{}` of the ABI: {sequences}.", row.name())
         };
-        ABI.iter().filter(|row| is_followed(&row.name())).map(row).collect()
+        ABI.iter().filter(|row| is_followed(&row.name())).map(row).join("\n")
     }
 }
 
@@ -219,19 +210,19 @@ fn space_of(space: Space, target: &Target) -> Space {
 }
 
 /// Code in a cell of a table.
-fn in_cell(code: &Code, title: &str, codes: &mut Vec<String>) -> String {
-    let lines = |text: &str| text.lines().map(|line| format!("`{}`", line.replace('|', "\\|"))).join("<br>");
+fn in_cell(code: &Code, codes: &mut Vec<String>) -> String {
+    let lines = |text: &str| text.lines().map(|line| format!("`{line}`")).join("\n");
     let access = match &code.access {
         access if access.lines().count() > SHORT => {
             let number = codes.iter().position(|known| known == access).unwrap_or_else(|| {
                 codes.push(access.clone());
                 codes.len() - 1
             });
-            format!("[code {}](#{title}-code-{})", number + 1, number + 1)
+            format!("code {}", number + 1)
         }
         access => lines(access),
     };
     let parts = [lines(&code.before), access, lines(&code.behind)];
-    let parts = parts.into_iter().filter(|part| !part.is_empty()).join("<br>");
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).join("\n");
     if parts.is_empty() { "nothing".to_owned() } else { parts }
 }

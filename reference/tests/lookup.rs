@@ -7,17 +7,9 @@ use ptx_atomics_lowering::{
     ptx::{Instruction, Scope, Space},
     sass::{Family, Sass, leader_orders, loses_ordering},
 };
-use ptx_atomics_reference::{
-    LEVEL, SCOPE, SPACE, Section, TARGETS, Table, name, operations, section, target_names, targets,
-};
+use ptx_atomics_reference::{LEVEL, SCOPE, SPACE, Section, TARGETS, name, operations, section, target_names, targets};
 use regex::{Captures, Regex};
 use strum::IntoEnumIterator;
-
-/// The lines of a table, as cells; the first is the header.
-fn lines(table: &Table) -> Vec<Vec<&str>> {
-    let lines = table.text.lines().filter(|line| line.starts_with('|'));
-    lines.map(|line| line[1..line.len() - 1].split(" | ").map(str::trim).collect()).collect()
-}
 
 /// Whether a cell has a value: by its name, as one of a run of targets, or as one of all.
 fn lists(cell: &str, value: &str) -> bool {
@@ -36,16 +28,13 @@ fn lists(cell: &str, value: &str) -> bool {
 
 /// The code in a cell, as it is for a scope and a space.
 fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Target) -> String {
-    let part = |part: &str| match part.strip_prefix("[code ") {
-        Some(rest) => {
-            let number: usize = rest.split(']').next().and_then(|number| number.parse().ok()).expect("a number");
-            section.codes[number - 1].clone()
-        }
+    let part = |part: &str| match part.strip_prefix("code ") {
+        Some(number) => section.codes[number.parse::<usize>().expect("a number") - 1].clone(),
         None if part == "nothing" => String::new(),
-        None => part.trim_matches('`').replace("\\|", "|"),
+        None => part.trim_matches('`').to_owned(),
     };
     let space = if space == Space::Generic { String::new() } else { format!(".{space}") };
-    let parts: Vec<String> = cell.split("<br>").map(part).collect();
+    let parts: Vec<String> = cell.lines().map(part).collect();
     parts
         .join("\n")
         .replace(
@@ -59,14 +48,13 @@ fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Targ
 /// What stands for `<.scope>` and `<.level>`, by the scope.
 const SCOPES: [(&str, &str); 4] = [(".cta", ".cta"), (".cluster", ".gl"), (".gpu", ".gl"), (".sys", ".sys")];
 
-/// What a cell has for a place: each value that holds everywhere, or where the place is.
-fn held(cell: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
-    let cell = cell.split("</summary>").last().unwrap_or_default();
+/// What a text has for a place: each value that holds everywhere, or where the place is.
+fn held(text: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
     let holds = |found: &Captures<'_>| {
         let places = found.get(2).map_or("", |places| places.as_str());
         places.is_empty() || places.split("; ").all(|list| place.iter().any(|value| lists(list, value)))
     };
-    values.captures_iter(cell).filter(holds).map(|found| found[1].to_owned()).collect()
+    values.captures_iter(text).filter(holds).map(|found| found[1].to_owned()).collect()
 }
 
 /// What the library knows of a lowering beside its code: how many barriers, and what is to be noted.
@@ -92,14 +80,11 @@ fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
 /// Looks everything up of an operation on some targets, and says how much was found.
 fn check(operation: Operation, indices: &[usize]) -> usize {
     let section = section(operation);
-    let counts = Regex::new(r"([0-9]+)(?: \(([^)]*)\))?(?:; |$|<)").expect("an expression");
-    let notes = Regex::new(r"\[([^\]]*)\]\([^)]*\)(?: \(([^)]*)\))?").expect("an expression");
+    let counts = Regex::new(r"([0-9]+)(?: \(([^)]*)\))?(?:; |$)").expect("an expression");
+    let notes = Regex::new(r"(?m)^([a-z0-9-]+)(?: \(([^)]*)\))?$").expect("an expression");
     let mut found = 0;
     for table in &section.tables {
-        assert!(section.text.contains(&table.text), "a table is in the text");
-        let lines = lines(table);
-        let (header, rows) = lines.split_first().expect("a table has a header");
-        let column = |name: &str| header.iter().position(|cell| *cell == name);
+        let column = |name: &str| table.own.head.iter().position(|head| head == name);
         for (&ordering, &space, &index) in itertools::iproduct!(&table.orderings, &table.spaces, indices) {
             let target = targets()[index];
             for (scope, strategy) in itertools::iproduct!(Scope::iter(), Strategy::iter()) {
@@ -112,27 +97,29 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
                     ("strategy", strategy.to_string()),
                     ("GPU", target_names()[index].clone()),
                 ];
-                let is_it = |row: &&Vec<&str>| {
-                    wanted.iter().all(|(name, value)| column(name).is_none_or(|column| lists(row[column], value)))
+                let is_it = |row: &&Vec<String>| {
+                    wanted.iter().all(|(name, value)| column(name).is_none_or(|column| lists(&row[column], value)))
                 };
-                let rows: Vec<_> = rows[1..].iter().filter(is_it).collect();
+                let rows: Vec<_> = table.own.rows.iter().filter(is_it).collect();
                 assert_eq!(rows.len(), 1, "{operation:?} {ordering}: {wanted:?}: {rows:?}");
                 let op = AtomicOp { operation: operation.in_space(space), ordering, scope: SyncScope::Threads(scope) };
                 if let Ok(lowering) = lower(&op, &Policy::from(strategy), &target) {
                     let statements = lowering.sequence.statements().iter().map(ToString::to_string);
                     let expected = statements.collect::<Vec<_>>().join("\n");
-                    let cell = rows[0][column("PTX").expect("a column of PTX")];
+                    let cell = &rows[0][column("PTX").expect("a column of PTX")];
                     assert_eq!(
                         code(cell, &section, scope, space, &target),
                         expected,
                         "{operation:?} {ordering}: {wanted:?}"
                     );
                     let place = wanted.map(|(_, value)| value);
-                    let cell = |name: &str| rows[0][column(name).expect(name)];
+                    let cell = |name: &str| &rows[0][column(name).expect(name)];
                     let notes = held(cell("notes"), &notes, &place)
                         .into_iter()
                         .filter(|note| !["combines", "loop"].contains(&&**note));
-                    let shown = [held(cell("barriers"), &counts, &place), notes.collect()];
+                    // Behind the range of numbers stands where each holds.
+                    let barriers = cell("barriers").lines().last().unwrap_or_default();
+                    let shown = [held(barriers, &counts, &place), notes.collect()];
                     assert_eq!(shown, known(&lowering, &target), "{operation:?} {ordering}: {place:?}");
                     found += 1;
                 }
