@@ -57,3 +57,8 @@ pub fn answer<'q, Q: Deserialize<'q>, A: Serialize>(
     };
     serde_json::to_string(&answer).expect("an answer has only strings and numbers")
 }
+
+/// A list of errors as JSON.
+pub fn list(wrong: impl Iterator<Item = Wrong>) -> String {
+    serde_json::to_string(&wrong.collect::<Vec<_>>()).expect("it has only strings and numbers")
+}

@@ -86,6 +86,15 @@ pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
+/// The lines of PTX that are not read, as JSON: a list of lines and messages.
+pub fn unread(text: &str) -> String {
+    answer::list(Module::read_partly(text).1.into_iter().map(wrong))
+}
+
+fn wrong(error: ptx_isa::ModuleError) -> Wrong {
+    Wrong { line: Some(error.line as usize), ..Wrong::new("text", error.reason) }
+}
+
 impl Question {
     fn ask(&self) -> Result<Known, Vec<Wrong>> {
         let mut errors = Vec::new();
@@ -99,10 +108,7 @@ impl Question {
             errors.push(Wrong::new("time-limit", message));
         }
         let (module, unread) = Module::read_partly(&self.text);
-        let unread = unread
-            .into_iter()
-            .map(|error| Wrong { line: Some(error.line as usize), ..Wrong::new("text", error.reason) });
-        let unread: Vec<_> = unread.collect();
+        let unread: Vec<_> = unread.into_iter().map(wrong).collect();
         if ptx_races::kernels(&module).next().is_none() && errors.is_empty() {
             errors.extend(unread);
             errors.push(Wrong::new("text", "there is no kernel to check: PTX has `.entry` in front of each"));

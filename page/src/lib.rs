@@ -27,6 +27,12 @@ mod exports {
     pub fn check(question: &str) -> String {
         crate::check::answer(question)
     }
+
+    /// What is not read of PTX while it is typed.
+    #[wasm_bindgen]
+    pub fn unread(text: &str) -> String {
+        crate::check::unread(text)
+    }
 }
 
 /// What the other pages call.
@@ -56,6 +62,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn litmus(question: &str) -> String {
         crate::litmus::answer(question)
+    }
+
+    /// What is not read of a litmus test while it is typed.
+    #[wasm_bindgen]
+    pub fn unread(text: &str, convention: &str) -> String {
+        crate::litmus::unread(text, convention)
     }
 
     /// The text of a test with a thread at another place; nothing if there is no such thread.

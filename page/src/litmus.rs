@@ -88,6 +88,14 @@ pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
+/// What is wrong with the text of a test, read with a convention, as JSON: a list of lines, columns and messages.
+pub fn unread(text: &str, convention: &str) -> String {
+    let asked = Question { convention: convention.to_owned(), ..Question::default() };
+    let (_, dialect) = asked.conventions(&mut Vec::new());
+    let errors = Litmus::read_with_lines(text, dialect).err().map(|errors| errors.0).unwrap_or_default();
+    answer::list(errors.into_iter().map(wrong))
+}
+
 /// The name of the file that a test of this name would be in.
 fn file(name: &str) -> String {
     let word = |letter: char| if letter.is_alphanumeric() || "+-._".contains(letter) { letter } else { '_' };
@@ -181,7 +189,7 @@ fn number<N: FromStr>(text: &str, default: N) -> Option<N> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::answer;
+    use super::{answer, unread};
 
     #[track_caller]
     fn check(condition: &str, reads: &str, badge: &str) {
@@ -190,6 +198,15 @@ mod tests {
         );
         let answer: Value = serde_json::from_str(&answer(&json!({ "text": text }).to_string())).expect("JSON");
         assert_eq!(answer["answer"]["badge"], badge, "{condition}: {answer}");
+    }
+
+    #[test]
+    fn what_is_not_read_has_its_place() {
+        let unread = |text: &str| -> Value { serde_json::from_str(&unread(text, "")).expect("JSON") };
+        let test = "PTX t\n{ x=0; }\n P0 ;\n st.weak x, 1 ;\nexists (x == 1)\n";
+        assert_eq!(unread(test), json!([]));
+        let wrong = unread(&test.replace("weak", "wek"));
+        assert_eq!((&wrong[0]["line"], wrong.as_array().map(Vec::len)), (&json!(4), Some(1)), "{wrong}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
 // "Check my PTX": PTX is pasted or dropped, and what the command says of it stands at its lines.
+import { edit } from "./editor.js";
 import { Engine, code, copied, element, mark, question, ready, rememberSoon, remember, restore, state } from "./page.js";
 
 const form = document.querySelector("#check");
@@ -174,6 +175,8 @@ async function restored() {
   if (text.value !== "") await run();
 }
 
+// A check that runs says it, too, and is not waited for.
+edit(text, "ptx", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value))));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.elements.run.onclick = run;
 form.elements.stop.onclick = () => engine.stop();

@@ -1,4 +1,5 @@
 // The explorer: one operation, on one or two targets.
+import { edit } from "./editor.js";
 import { Engine, code, coded, copied, element, mark, question, ready, remember, rememberSoon, restore, table } from "./page.js";
 
 const form = document.querySelector("#explorer");
@@ -131,6 +132,7 @@ async function lines() {
   shown.replaceChildren(...operations.map(one), ...left, ...none);
 }
 
+edit(form.querySelector("#ir"), "llvm", async (value) => JSON.parse(await engine.call("ir", JSON.stringify({ ...asked("a"), text: value }))).answer.unread);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", async ({ target }) => {
   if (target.id === "ir") return lines();

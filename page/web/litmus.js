@@ -1,4 +1,5 @@
 // Litmus tests: an editor, and what the command says and draws of them.
+import { edit } from "./editor.js";
 import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state, table } from "./page.js";
 
 const form = document.querySelector("#litmus");
@@ -210,6 +211,8 @@ async function restored() {
   await run();
 }
 
+// A run that is not done says it, too, and is not waited for.
+edit(text, "litmus", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value, form.elements.convention.value))));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.elements.run.onclick = run;
 form.elements.stop.onclick = () => engine.stop();

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A test that opens its own pages.
-type Test = fn() -> Result<(), Failed>;
+pub type Test = fn() -> Result<(), Failed>;
 
 pub const TESTS: [(&str, Test); 10] = [
     ("ten questions, each answered from the front page in 2 s", questions),
@@ -68,14 +68,14 @@ const LITMUS: [(&str, &str); 4] = [
 /// What the whole book may have.
 const MEGABYTES: f64 = 12.0;
 
-fn site(name: &str, page: &str, test: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>) -> Result<(), Failed> {
+pub fn site(name: &str, page: &str, test: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>) -> Result<(), Failed> {
     let site = serve(None)?;
     let folder = format!("http://localhost:{}/docs", site.port);
     browse(&site, page, name, async |client| test(client, &folder).await)
 }
 
 /// Opens a page anew: another fragment alone would not load it.
-async fn open(client: &Client, address: &str) -> Result<(), Failed> {
+pub async fn open(client: &Client, address: &str) -> Result<(), Failed> {
     client.goto("about:blank").await?;
     client.goto(address).await?;
     ready(client).await

@@ -3,7 +3,9 @@
 //!
 //! `BROWSER_SHOTS=FOLDER` keeps a picture of each page, for people to look at.
 
+mod accessible;
 mod asked;
+mod editor;
 mod site;
 
 use std::{
@@ -30,7 +32,10 @@ use serde_json::{Value, json};
 use testing::{binary, exists, left_to_all, ptx_atomics, root, success, trial};
 use tokio::{runtime::Builder, time::sleep};
 
-use self::site::{browse, ready, run, same, script, serve, set, text, wait};
+use self::{
+    accessible::{ACCESSIBLE, accessible, axe},
+    site::{browse, ready, run, same, script, serve, set, text, wait},
+};
 
 const DRIVER: &str = "chromedriver";
 
@@ -97,14 +102,19 @@ fn main() {
     let no_axe = (!axe().exists()).then_some("axe").or(missing);
     let accessible = ACCESSIBLE.map(|page| {
         let trial = trial(format!("{page}: anyone can use it"), no_axe, move || accessible(page));
-        if ["litmus", "explorer", "paste", "index"].contains(&page) { trial } else { left_to_all(trial) }
+        if ["litmus", "explorer", "paste", "index", "reference/add"].contains(&page) {
+            trial
+        } else {
+            left_to_all(trial)
+        }
     });
     let no_book = no_book.then_some("mdbook and wasm-bindgen");
     let pages = [
         trial("the book has a page of each chapter".into(), no_book, pages),
         trial("links of the book lead somewhere".into(), no_book, links),
     ];
-    let asked = asked::TESTS.map(|(name, test)| trial(name.into(), missing, test));
+    let asked = [&asked::TESTS[..], &editor::TESTS].concat();
+    let asked = asked.into_iter().map(|(name, test)| trial(name.into(), missing, test));
     let time = || run("litmus", "time", async |client: &Client| time(client).await);
     let time = Trial::test("litmus: the time of message passing", time).with_ignored_flag(true);
     libtest_mimic::run(
@@ -545,46 +555,6 @@ async fn underscores(client: &Client) -> Result<(), Failed> {
         const style = getComputedStyle(field), inner = field.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
         return inner < 1.3 * parseFloat(style.fontSize); }).map((field) => field.id)";
     same(client.execute(body, vec![]).await?, json!([]), "fields that are too low")
-}
-
-/// A page of each kind.
-const ACCESSIBLE: [&str; 10] = [
-    "litmus",
-    "explorer",
-    "paste",
-    "index",
-    "words",
-    "getting-started",
-    "patterns",
-    "scoreboard",
-    "optimizer",
-    "reference/fence",
-];
-
-fn axe() -> PathBuf {
-    root().join(".tools/axe/axe_playwright_python/axe.min.js")
-}
-
-/// What axe finds, in a light and a dark theme, on a desk and on a telephone.
-fn accessible(page: &str) -> Result<(), Failed> {
-    let axe = fs::read_to_string(axe())?;
-    run(page, "axe", async |client: &Client| {
-        let mut found = BTreeSet::new();
-        for theme in ["light", "navy"] {
-            for width in [360, 1280] {
-                client.execute("localStorage.setItem('mdbook-theme', arguments[0])", vec![json!(theme)]).await?;
-                client.set_window_size(width, 900).await?;
-                client.refresh().await?;
-                ready(client).await?;
-                client.execute(&axe, vec![]).await?;
-                let body = "const done = arguments[0]; axe.run().then(({ violations }) => done(violations.flatMap(({ id, nodes }) =>
-                    nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.any.map((one) => one.message).join(' ').slice(0, 160)}`))))";
-                let violations = client.execute_async(body, vec![]).await?;
-                found.extend(violations.as_array().into_iter().flatten().map(|one| format!("{theme} {width} {one}")));
-            }
-        }
-        if found.is_empty() { Ok(()) } else { Err(format!("{} violations: {found:#?}", found.len()).into()) }
-    })
 }
 
 async fn limited(client: &Client) -> Result<(), Failed> {
