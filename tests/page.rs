@@ -1,26 +1,98 @@
 //! What the pages of the book read without LLVM is what LLVM reads.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_page::ir::fields;
+use ptx_atomics_page::{ir::fields, order::judged};
 use serde_json::{Map, Value};
 use testing::{ptx_atomics, root};
 
 fn main() {
-    libtest_mimic::run(&Arguments::from_args(), vec![Trial::test("atomics of LLVM IR by lines", ir)]).exit();
+    let tests = vec![
+        Trial::test("atomics of LLVM IR by lines", ir),
+        Trial::test("the order of PTX against LLVM IR that is read by lines", order),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+/// The inputs that are LLVM IR.
+fn inputs() -> Result<Vec<PathBuf>, Failed> {
+    let all = fs::read_dir(root().join("tests/inputs"))?.map(|entry| Ok(entry?.path()));
+    let all: Vec<PathBuf> = all.collect::<Result<_, Failed>>()?;
+    Ok(all.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "ll")).collect())
+}
+
+/// What is lost of an operation: its function, the reasons, and the lines of the PTX.
+type Lost = (String, String, Vec<u32>);
+
+/// Where PTX is as strong as it should be, and where orderings and scopes are taken out of it, what is lost is what the command says, which
+/// reads the IR by LLVM.
+fn order() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let ptx = folder.path().join("out.ptx");
+    let weaker: [(&str, &str); 4] = [("", ""), (".acquire", ".relaxed"), (".acq_rel", ".relaxed"), (".gpu", ".cta")];
+    let (mut count, mut wrong, mut skipped) = (0, Vec::new(), BTreeSet::new());
+    // LLVM knows which generic addresses are of the stack, where no order is needed.
+    for path in inputs()?.into_iter().filter(|path| !path.ends_with("local.ll")) {
+        let mut lower = ptx_atomics();
+        lower.args(["lower", "--mcpu", "sm_100", "--mattr", "+ptx88", "-o"]).arg(&ptx).arg(&path);
+        // What has no PTX has no order.
+        if !lower.output()?.status.success() {
+            continue;
+        }
+        let (ir, strong) = (fs::read_to_string(&path)?, fs::read_to_string(&ptx)?);
+        for (word, weak) in weaker {
+            // A fence of no ordering is none.
+            let text = strong.replace(word, weak).replace("fence.relaxed", "// fence");
+            let text = if word.is_empty() { strong.clone() } else { text };
+            fs::write(&ptx, &text)?;
+            let mut check = ptx_atomics();
+            check.args(["check", "--json", "--optimize-atomics", "off", "--allow-empty", "--ir"]).arg(&path);
+            let said = String::from_utf8(check.arg("--ptx").arg(&ptx).output()?.stdout)?;
+            let said: Vec<Value> = said.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+            let is_lost = |found: &&Value| !["right", "not-judged", "effect"].contains(&&*text_of(&found["verdict"]));
+            let expected: Vec<Lost> = said.iter().filter(is_lost).map(lost).collect::<Result<_, Failed>>()?;
+            let mut unread = Vec::new();
+            let order = judged(&ir, &text.parse()?, &mut unread);
+            // What is not read is said, and not judged.
+            if !unread.is_empty() {
+                skipped.insert(path.file_name().map(ToOwned::to_owned));
+                continue;
+            }
+            let found: Vec<Lost> =
+                order.lost.into_iter().map(|lost| (lost.function, lost.reasons, lost.lines)).collect();
+            count += expected.len();
+            if found != expected {
+                wrong.push(format!("{} with {weak} for {word}: {found:#?}\nand by LLVM {expected:#?}", path.display()));
+            }
+        }
+    }
+    assert_eq!(
+        skipped,
+        ["scoped.ll", "wide.ll"].map(|name| Some(name.into())).into(),
+        "inputs that are not read whole"
+    );
+    if wrong.is_empty() && count > 100 { Ok(()) } else { Err(format!("of {count}: {}", wrong.join("\n")).into()) }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn lost(found: &Value) -> Result<Lost, Failed> {
+    let missing: Vec<String> = serde_json::from_value(found["missing"].clone())?;
+    Ok((text_of(&found["function"]), missing.join(", "), serde_json::from_value(found["lines"].clone())?))
 }
 
 /// Every operation that the command lowers is read from its line, as the remark of the command names it.
 fn ir() -> Result<(), Failed> {
     let (mut count, mut wrong) = (0, Vec::new());
-    for entry in fs::read_dir(root().join("tests/inputs"))? {
-        let path = entry?.path();
-        let is_ir = path.extension().is_some_and(|extension| extension == "ll");
+    for path in inputs()? {
         let text = fs::read_to_string(&path)?;
-        if !is_ir {
-            continue;
-        }
         let folder = tempfile::tempdir()?;
         let mut command = ptx_atomics();
         command

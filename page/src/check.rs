@@ -11,7 +11,10 @@ use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
 use web_time::Instant;
 
-use crate::answer::{self, Wrong};
+use crate::{
+    answer::{self, Wrong},
+    order::{self, Order},
+};
 
 /// The seconds that each question about a kernel takes at most, where nothing is said.
 const PATIENCE: f64 = 3.0;
@@ -22,6 +25,8 @@ const PATIENCE: f64 = 3.0;
 pub struct Question {
     /// The PTX.
     text: String,
+    /// The LLVM IR that it was made of.
+    ir: String,
     /// As of the command line, like all that follow: `128` or `16,8`.
     block: String,
     grid: String,
@@ -38,6 +43,8 @@ pub struct Known {
     findings: Vec<Finding>,
     /// Lines that are not read, and so not checked.
     unread: Vec<Wrong>,
+    /// What became of the operations of the IR, if there is IR.
+    order: Option<Order>,
 }
 
 /// What is known of a kernel.
@@ -109,13 +116,17 @@ impl Question {
         }
         let (module, unread) = Module::read_partly(&self.text);
         let unread: Vec<_> = unread.into_iter().map(wrong).collect();
-        if ptx_races::kernels(&module).next().is_none() && errors.is_empty() {
+        let has_ir = !self.ir.trim().is_empty();
+        let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
+        if ptx_races::kernels(&module).next().is_none() && errors.is_empty() && !has_ir {
             errors.extend(unread);
             errors.push(Wrong::new("text", "there is no kernel to check: PTX has `.entry` in front of each"));
             return Err(errors);
         }
         match time {
-            Some(time) if errors.is_empty() => Ok(Asked { module, block, grid, readings, time }.known(unread)),
+            Some(time) if errors.is_empty() => {
+                Ok(Known { order, ..Asked { module, block, grid, readings, time }.known(unread) })
+            }
             _ => Err(errors),
         }
     }
@@ -179,7 +190,7 @@ impl Asked {
             });
         }
         findings.sort_by_key(|finding| (finding.line, finding.first));
-        Known { kernels, findings, unread }
+        Known { kernels, findings, unread, order: None }
     }
 
     /// What asynchronous operations lack.

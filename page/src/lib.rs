@@ -10,6 +10,7 @@ mod choices;
 pub mod explorer;
 pub mod ir;
 pub mod litmus;
+pub mod order;
 mod placement;
 pub mod words;
 

@@ -5,7 +5,7 @@ import { Engine, code, copied, element, mark, question, ready, rememberSoon, rem
 const form = document.querySelector("#check");
 const shown = document.querySelector("#shown");
 const status = document.querySelector("#status");
-const { text } = form.elements;
+const { text, ir } = form.elements;
 const engine = new Engine("ptx_atomics_check");
 /** Lines of PTX around a finding that are shown with it. */
 const AROUND = 3;
@@ -42,7 +42,7 @@ async function run() {
 }
 
 function isShort() {
-  return text.value.length < 4000;
+  return text.value.length + ir.value.length < 4000;
 }
 
 function busy(is) {
@@ -53,18 +53,28 @@ function busy(is) {
 
 function refuse(errors) {
   mark(form, errors);
-  state(text, "aria-invalid", errors.some((one) => one.field === "text"));
+  if (errors.some(({ field }) => field === "ir")) document.querySelector("#of-ir").open = true;
   status.textContent = "Nothing was checked.";
   shown.replaceChildren();
 }
 
-function say({ kernels, findings, unread }) {
+function say({ kernels, findings: found, unread, order }) {
   mark(form, []);
+  const findings = [...(order?.lost ?? []).map(lost), ...found];
   const of = (level) => findings.filter((finding) => finding.level === level).length;
   status.replaceChildren(badge(of("error"), of("possible"), unread.length), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
   const lines = text.value.split("\n");
   const parts = [...unread.map(({ line, message }) => finding({ level: "not-checked", line, message: `not read: ${message}`, notes: [], edits: [] }, lines)), ...findings.map((one) => finding(one, lines))];
-  shown.replaceChildren(...kernels.map(kernel), ...parts);
+  shown.replaceChildren(...(order ? [kept(order)] : []), ...kernels.map(kernel), ...parts);
+}
+
+/** An operation of the IR that lost something, as a finding. */
+function lost({ function: kernel, source: [line, source], summary, reasons, lines }) {
+  return { check: "order", level: "error", kernel, line: lines.at(-1), first: lines[0], message: `${summary}: ${reasons}`, notes: [`The LLVM IR has, on line ${line}: ${source}`], edits: [] };
+}
+
+function kept({ kept, lost, not_checked: open }) {
+  return element("p", {}, `Of the LLVM IR, ${counted(kept + lost.length + open, "atomic or fence", "atomics and fences")}: ${kept} kept, ${lost.length} not, ${open} not checked.`);
 }
 
 /** The verdict in a word. */
@@ -73,8 +83,8 @@ function badge(errors, possible, unread) {
   return element("strong", { class: `badge ${kind}` }, words);
 }
 
-function counted(count, of) {
-  return `${count} ${of}${count === 1 ? "" : "s"}`;
+function counted(count, of, all = `${of}s`) {
+  return `${count} ${count === 1 ? of : all}`;
 }
 
 function kernel({ kernel, races, assumptions, is_asynchronous: isAsynchronous, ran }) {
@@ -95,7 +105,7 @@ function kernel({ kernel, races, assumptions, is_asynchronous: isAsynchronous, r
 }
 
 /** A finding, with the lines of PTX around it. */
-function finding({ level, line, first, message, notes, help, edits, explained }, lines) {
+function finding({ check, level, line, first, message, notes, help, edits, explained }, lines) {
   const near = (at) => Array.from({ length: 2 * AROUND + 1 }, (_, index) => at - AROUND + index);
   const numbers = [...new Set([...(first ? near(first) : []), ...(line ? near(line) : [])])].filter((at) => at >= 1 && at <= lines.length).sort((a, b) => a - b);
   const listed = numbers.flatMap((at, index) => {
@@ -108,7 +118,7 @@ function finding({ level, line, first, message, notes, help, edits, explained },
   return element(
     "section",
     { class: `finding ${level}` },
-    element("h3", {}, LEVELS[level]),
+    element("h3", {}, check === "order" ? "Weaker than the LLVM IR" : LEVELS[level]),
     go,
     ...(listed.length > 0 ? [code(`The lines around line ${line}`, ...listed)] : []),
     ...notes.map((note) => element("p", {}, note)),
@@ -176,6 +186,7 @@ async function restored() {
 }
 
 // A check that runs says it, too, and is not waited for.
+edit(ir, "llvm");
 edit(text, "ptx", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value))));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.elements.run.onclick = run;
@@ -189,8 +200,8 @@ form.elements.example.onchange = () => {
   run();
 };
 form.elements.file.onchange = ({ target }) => dropped(target.files[0]);
-text.addEventListener("paste", () => setTimeout(run));
-text.addEventListener("input", () => isShort() && rememberSoon(form));
+form.addEventListener("paste", () => setTimeout(run));
+form.addEventListener("input", () => isShort() && rememberSoon(form));
 for (const kind of ["dragover", "drop"]) {
   form.addEventListener(kind, (event) => {
     if (![...event.dataTransfer.types].includes("Files")) return;
