@@ -1,5 +1,6 @@
 // Litmus tests: an editor, and what the command says and draws of them.
 import { edit } from "./editor.js";
+import { gallery } from "./gallery.js";
 import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state, table } from "./page.js";
 
 const form = document.querySelector("#litmus");
@@ -228,5 +229,7 @@ form.elements.example.onchange = () => {
 text.addEventListener("input", () => rememberSoon(form));
 addEventListener("hashchange", restored);
 const all = await examples().catch(() => ({}));
+gallery(document.querySelector("#gallery"), all, BADGES);
+document.querySelector("#gallery").addEventListener("click", ({ target }) => target.closest("a") && text.focus());
 await restored();
 ready(form);

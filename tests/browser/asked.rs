@@ -5,13 +5,15 @@ use super::*;
 /// A test that opens its own pages.
 pub type Test = fn() -> Result<(), Failed>;
 
-pub const TESTS: [(&str, Test); 10] = [
+pub const TESTS: [(&str, Test); 12] = [
     ("ten questions, each answered from the front page in 2 s", questions),
     ("a search finds each name first", synonyms),
     ("explorer: LLVM IR has the PTX of each line", of_ir),
     ("paste: each example is what its name says", kernels),
     ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
     ("litmus: a test has its verdict in two words", badges),
+    ("litmus: each test is in a gallery of shapes, and opens in the page", shapes),
+    ("paste: PTX is judged by the LLVM IR that is pasted, too", against_ir),
     ("the keyboard comes to Run in eight tabs", tabs),
     ("reference: a GPU, a scope and a type leave the rows that they have", filtered),
     ("reference: every link in the tables leads somewhere", led),
@@ -162,6 +164,50 @@ fn badges() -> Result<(), Failed> {
         open(client, &format!("{folder}/litmus.html#example=examples/litmus/store_buffering.litmus")).await?;
         wait(client, "document.querySelector('.outcomes')").await?;
         same(client.execute(rows, Vec::new()).await?, json!([4, 1]), "four outcomes, of which one is in question")
+    })
+}
+
+fn shapes() -> Result<(), Failed> {
+    site("shapes", "litmus", async |client, folder| {
+        open(client, &format!("{folder}/litmus.html")).await?;
+        client.execute("document.querySelector('#gallery').closest('details').open = true", Vec::new()).await?;
+        wait(client, "document.querySelector('#gallery a .badge')?.textContent").await?;
+        wait(client, "document.querySelector('#gallery a img').naturalWidth > 100").await?;
+        let cards = "const all = [...document.querySelectorAll('#gallery section')];
+            return [all.every((one) => one.querySelectorAll('a').length > 1), all.length,
+                document.querySelectorAll('#gallery a').length, [...document.querySelector('#example').options].length - 1]";
+        let [are_all, shapes, cards, tests] = serde_json::from_value(client.execute(cards, Vec::new()).await?)?;
+        assert!(
+            are_all == true && shapes.as_u64() > Some(6) && cards == tests,
+            "{are_all} {shapes}: {cards} of {tests}"
+        );
+        let card = client.find(Locator::Css("#gallery a[data-path$='SB-sc.litmus']")).await?;
+        let badge = "document.querySelector(`#gallery a[data-path$='SB-sc.litmus'] .badge`).textContent";
+        client.execute("arguments[0].scrollIntoView()", vec![serde_json::to_value(&card)?]).await?;
+        wait(client, badge).await?;
+        let badge = client.execute(&format!("return {badge}"), Vec::new()).await?;
+        card.click().await?;
+        wait(client, "document.querySelector('#text').value.startsWith('PTX SB-sc')").await?;
+        wait(client, "document.querySelector('#status').textContent.startsWith('SB-sc')").await?;
+        same(text(client, "#verdict").await?, badge, "the verdict of the card")
+    })
+}
+
+fn against_ir() -> Result<(), Failed> {
+    site("against", "paste", async |client, _| {
+        ready(client).await?;
+        let ir = "define void @f(ptr addrspace(1) %p) {\n  %a = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\n  fence odd\n  ret void\n}";
+        let ptx = ".version 8.6\n.target sm_90\n.visible .func f(.param .b64 p) {\n    ld.param.b64 %rd1, [p];\n    atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;\n    ret;\n}\n";
+        set(client, &[("text", ptx), ("ir", ir)]).await?;
+        assert!(text(client, "#ir-wrong").await?.contains("no ordering that is known"), "a line that is not read");
+        set(client, &[("ir", &ir.replace("  fence odd\n", ""))]).await?;
+        same(text(client, ".badge").await?, "Wrong", "the verdict")?;
+        let finding = text(client, ".finding").await?;
+        let says =
+            ["Weaker than the LLVM IR", "line 5: ordering lost: no acquire, no release", "on line 2: %a = atomicrmw"];
+        assert!(says.iter().all(|part| finding.contains(part)), "{finding}");
+        set(client, &[("text", &ptx.replace("relaxed", "acq_rel"))]).await?;
+        same(text(client, ".badge").await?, "Nothing wrong was found", "the verdict")
     })
 }
 
