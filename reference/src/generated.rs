@@ -6,10 +6,11 @@ use strum::{EnumMessage, IntoEnumIterator};
 use crate::{RULES, overview};
 
 /// The parts by their files and names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
-pub fn parts() -> [(&'static str, &'static str, String); 4] {
+pub fn parts() -> [(&'static str, &'static str, String); 5] {
     [
         ("reference.md", "rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()),
         ("reference.md", "notes", notes()),
+        ("reference.md", "operations", overview::operations_by_family()),
         ("nvptx.md", "scopes", overview::scopes()),
         ("nvptx.md", "sequences", overview::sequences()),
     ]

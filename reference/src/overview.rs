@@ -1,13 +1,18 @@
-//! Every code sequence on one page: the chapter `docs/nvptx.md`, as AMDGPU's guide has one for its memory model.
+//! Tables of the whole mapping: every code sequence on one page, the chapter `docs/nvptx.md`, as AMDGPU's guide has one for its memory
+//! model; and what each operation is on each family of GPUs, in `docs/reference.md`.
 
 use itertools::Itertools;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Form, Operation, Ordering, RmwOp, Strategy, SyncScope, Target, Type,
-    ptx::{Scope, Space},
+    ptx::{self, Scope, Space},
 };
 use strum::IntoEnumIterator;
 
-use crate::code::{Code, Lowered, lowered, standing_for};
+use crate::{
+    code::{Code, Lowered, SCOPE, SPACE, lowered, standing_for},
+    operations::{name, operations},
+    targets::{TARGETS, targets as families},
+};
 
 /// The targets of the columns, with what each stands for.
 const COLUMNS: [(&str, &str, &str); 3] =
@@ -103,4 +108,52 @@ pub fn scopes() -> String {
         lines.push(format!("| {name} | {threads} | {} |", targets().map(cell).join(" | ")));
     }
     lines.join("\n") + "\n"
+}
+
+/// What each operation is on each family of GPUs with PTX 9.0, relaxed, of scope gpu and in global memory: types that agree are one row.
+pub fn operations_by_family() -> String {
+    let families: Vec<(Target, &str)> = families()
+        .into_iter()
+        .zip(TARGETS)
+        .filter(|(_, (_, ptx))| *ptx == "ptx90")
+        .map(|(of, (sm, _))| (of, sm))
+        .collect();
+    let mut rows: Vec<(String, Vec<String>, Vec<String>)> = Vec::new();
+    for operation in operations().filter(|operation| *operation != Operation::Fence) {
+        let cells: Vec<String> = families.iter().map(|(target, _)| how(operation, target)).collect();
+        let (name, ty) = (name(&operation), operation.access().map(|access| access.ty.to_string()).unwrap_or_default());
+        match rows.iter_mut().find(|(of, _, known)| *of == name && *known == cells) {
+            Some((_, types, _)) => types.push(ty),
+            None => rows.push((name, vec![ty], cells)),
+        }
+    }
+    // A family that is in all rows as the one before it has no column.
+    let is_new = |family: &usize| *family == 0 || rows.iter().any(|(.., cells)| cells[*family] != cells[*family - 1]);
+    let shown: Vec<usize> = (0..families.len()).filter(is_new).collect();
+    let mut lines = vec![
+        format!("| operation | types | {} |", shown.iter().map(|family| families[*family].1).join(" | ")),
+        format!("| --- | --- |{}", " --- |".repeat(shown.len())),
+    ];
+    lines.extend(rows.iter().map(|(name, types, cells)| {
+        format!("| {name} | {} | {} |", types.join(", "), shown.iter().map(|family| &cells[*family]).join(" | "))
+    }));
+    lines.join("\n") + "\n"
+}
+
+/// The instruction that an operation is or repeats, without its type, or `none`.
+fn how(operation: Operation, target: &Target) -> String {
+    let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
+    let Lowered { code: Ok(Code { access, .. }), .. } = lowered(&op, Strategy::Recommended, target) else {
+        return "none".into();
+    };
+    let words = access.lines().map(|line| mnemonic(line.trim()).replace(SCOPE, "").replace(SPACE, ""));
+    let is_loop = access.lines().any(|line| line.ends_with(':'));
+    let is_access = |word: &String| {
+        let instruction = word.split('.').next().unwrap_or_default();
+        ["ld", "st", "atom"].contains(&instruction) && (!is_loop || word.contains(".cas"))
+    };
+    let is_kept = |part: &&str| *part != "relaxed" && !ptx::Type::iter().any(|ty| ty.to_string() == **part);
+    let chosen = words.filter(is_access).map(|word| word.split('.').filter(is_kept).join(".")).unique();
+    let loop_of = if is_loop { "loop of " } else { "" };
+    chosen.map(|word| format!("{loop_of}`{word}`")).join(", ")
 }

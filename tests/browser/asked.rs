@@ -176,7 +176,8 @@ fn shapes() -> Result<(), Failed> {
         let cards = "const all = [...document.querySelectorAll('#gallery section')];
             return [all.every((one) => one.querySelectorAll('a').length > 1), all.length,
                 document.querySelectorAll('#gallery a').length, [...document.querySelector('#example').options].length - 1]";
-        let [are_all, shapes, cards, tests] = serde_json::from_value(client.execute(cards, Vec::new()).await?)?;
+        let [are_all, shapes, cards, tests]: [Value; 4] =
+            serde_json::from_value(client.execute(cards, Vec::new()).await?)?;
         assert!(
             are_all == true && shapes.as_u64() > Some(6) && cards == tests,
             "{are_all} {shapes}: {cards} of {tests}"

@@ -121,7 +121,7 @@ fn many() -> Result<(), Failed> {
         ready(client).await?;
         let kernels = fs::read_to_string(root().join("examples/check/missing_barrier.ptx"))?;
         let (head, kernel) = kernels.split_at(kernels.find(".visible").ok_or("no kernel")?);
-        let name = Regex::new(r"\.entry (\w+)")?.captures(kernel).ok_or("no name")?[1].to_owned();
+        let name = Regex::new(r"\.entry ([a-z_]+)")?.captures(kernel).ok_or("no name")?[1].to_owned();
         let all = (0..300).map(|number| kernel.replace(&name, &format!("{name}{number}"))).collect::<String>();
         let start = "form.elements.text.value = args[0]; form.elements.run.click(); await new Promise((next) => setTimeout(next, 100));
             return form.hasAttribute('aria-busy')";
