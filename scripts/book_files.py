@@ -1,7 +1,7 @@
 """What the book shows of files beside docs/: book_files.py CHAPTERS BOOK.
 
 Servers send a kernel as a download, and a folder as nothing. So each link of a chapter to a file leads to a page with its text, each link
-to a folder to a page with its files, and each link to a litmus test to the page that runs it. CHAPTERS, a copy of docs/, is changed; it
+to a folder to a page with its files, and each link to a litmus test to the page that runs it. A test in a chapter has such a link below it. CHAPTERS, a copy of docs/, is changed; it
 gets `examples.json` and `kernels.json` too, the tests and kernels that pages offer.
 """
 
@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 FOLDERS = {"Shapes": "examples/litmus", "Asynchronous operations": "examples/litmus/async",
            "More": "memory-model/litmus", "More asynchronous operations": "memory-model/litmus/async"}
@@ -41,8 +42,15 @@ def main(chapters, book):
         linked.add(path)
         return f"](../{address(path)}{found[2]})"
 
+    paths = {text.strip(): path for folder in tests.values() for path, text in folder.items()}
+
+    def opened(found):
+        path = paths.get(found[1].strip())
+        return f"{found[0]}\n[Run it here]({run(path) if path else f'litmus.html#text={quote(found[1], safe=str())}'})\n"
+
     for chapter in chapters.glob("*.md"):
-        chapter.write_text(re.sub(r"\]\(\.\./([^)#]*)((?:#[^)]*)?)\)", lead, chapter.read_text()))
+        text = re.sub(r"\]\(\.\./([^)#]*)((?:#[^)]*)?)\)", lead, chapter.read_text())
+        chapter.write_text(re.sub(r"^```ptx\n(PTX .*?)^```\n", opened, text, flags=re.M | re.S))
     tracked = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout.split("\0")
     shown = {path for file in map(Path, filter(None, tracked)) for path in [file, *file.parents]
              if linked & {path, *path.parents}}

@@ -52,7 +52,7 @@ export function gallery(place, tests, badges) {
     const part = (shape) => {
       const [name, about] = shape;
       const own = paths.filter((path) => SHAPES.find(([, , names]) => names.test(path)) === shape);
-      return element("section", {}, element("h3", {}, name), element("p", {}, about), element("div", { class: "cards" }, ...own.map(card)));
+      return element("section", {}, element("h2", {}, name), element("p", {}, about), element("div", { class: "cards" }, ...own.map(card)));
     };
     place.append(...SHAPES.map(part));
   };

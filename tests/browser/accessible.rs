@@ -32,6 +32,10 @@ pub fn accessible(page: &str) -> Result<(), Failed> {
                 client.set_window_size(width, 900).await?;
                 client.refresh().await?;
                 ready(client).await?;
+                // What is folded is looked at, too.
+                let open = "document.querySelectorAll('main details').forEach((one) => (one.open = true))";
+                client.execute(open, vec![]).await?;
+                sleep(Duration::from_millis(500)).await;
                 client.execute(&axe, vec![]).await?;
                 let body = "const done = arguments[0]; axe.run().then(({ violations }) => done(violations.flatMap(({ id, nodes }) =>
                     nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.any.map((one) => one.message).join(' ').slice(0, 160)}`))))";

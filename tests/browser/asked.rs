@@ -160,6 +160,15 @@ fn badges() -> Result<(), Failed> {
             wait(client, "document.querySelector('.badge')").await?;
             same(text(client, ".badge").await?, verdict, test)?;
         }
+        for chapter in ["patterns", "memory-model"] {
+            open(client, &format!("{folder}/{chapter}.html")).await?;
+            let (test, link) = ("pre:has(+ p > a[href^='litmus.html#'])", "main pre + p > a[href^='litmus.html#']");
+            let test = text(client, test).await?;
+            client.find(Locator::Css(link)).await?.click().await?;
+            wait(client, "document.querySelector('.badge')").await?;
+            let shown = client.find(Locator::Css("#text")).await?.prop("value").await?.unwrap_or_default();
+            same(shown.trim(), test.trim(), chapter)?;
+        }
         let rows = "const table = document.querySelector('.outcomes table'); return [table.tBodies[0].rows.length, table.querySelectorAll('tbody tr:has(mark)').length]";
         open(client, &format!("{folder}/litmus.html#example=examples/litmus/store_buffering.litmus")).await?;
         wait(client, "document.querySelector('.outcomes')").await?;

@@ -162,7 +162,7 @@ fn book() -> Result<&'static Path, &'static Unbuilt> {
 
 fn pages() -> Result<(), Failed> {
     let docs = book()?.join("docs");
-    let mut count = 0;
+    let (mut count, mut tests) = (0, 0);
     for chapter in fs::read_dir(root().join("docs"))? {
         let chapter = chapter?.path();
         let Some(name) = chapter.file_stem().filter(|name| *name != "SUMMARY") else { continue };
@@ -172,6 +172,10 @@ fn pages() -> Result<(), Failed> {
                 return Err(format!("no {}", page.display()).into());
             }
             count += 1;
+            // Each litmus test of a chapter can be run.
+            let own = fs::read_to_string(&chapter)?.matches("```ptx\nPTX ").count();
+            same(fs::read_to_string(&page)?.matches(">Run it here</a>").count(), own, name.to_string_lossy().as_ref())?;
+            tests += own;
         }
     }
     for name in ptx_atomics_reference::names() {
@@ -185,7 +189,7 @@ fn pages() -> Result<(), Failed> {
             return Err(format!("the page of {name} has {kilobytes} KB").into());
         }
     }
-    if count > 20 { Ok(()) } else { Err(format!("only {count} chapters").into()) }
+    if count > 20 && tests > 30 { Ok(()) } else { Err(format!("only {count} chapters, {tests} tests").into()) }
 }
 
 /// Each link of the book leads to one of its pages, which is neither a folder nor a download, and to a heading or an anchor that it has.
