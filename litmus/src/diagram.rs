@@ -50,16 +50,21 @@ pub struct Thread {
 
 /// What groups threads, from wide to narrow.
 pub struct Level {
-    pub name: &'static str,
     pub color: &'static str,
-    pub of: fn(&Place) -> Option<u32>,
+    /// The group that a place is in.
+    pub of: fn(&Place) -> Option<String>,
 }
 
 pub const LEVELS: [Level; 3] = [
-    Level { name: "gpu", color: "#dbe7f5", of: |place| Some(place.gpu) },
-    Level { name: "cluster", color: "#e3f1e3", of: |place| place.cluster },
-    Level { name: "cta", color: "#f5ecdb", of: |place| Some(place.cta) },
+    Level { color: "#dbe7f5", of: device },
+    Level { color: "#e3f1e3", of: |place| place.cluster.map(|cluster| format!("cluster {cluster}")) },
+    Level { color: "#f5ecdb", of: |place| (!place.processor.is_host()).then(|| format!("cta {}", place.cta)) },
 ];
+
+fn device(place: &Place) -> Option<String> {
+    let host = place.processor;
+    Some(if host.is_host() { format!("host, {host}") } else { format!("gpu {}", place.gpu) })
+}
 
 /// Of the characters of a source line in a picture.
 const SOURCE_WIDTH: usize = 56;
@@ -110,7 +115,7 @@ pub struct Relations {
 }
 
 #[rustfmt::skip]
-pub const RELATIONS: [Relations; 23] = [
+pub const RELATIONS: [Relations; 25] = [
     Relations { name: "po",             color: "#8a8f98", words: "precedes in program order" },
     Relations { name: "rf",             color: "#1a7f37", words: "is read by" },
     Relations { name: "co",             color: "#9a6700", words: "precedes in coherence order" },
@@ -133,6 +138,8 @@ pub const RELATIONS: [Relations; 23] = [
     Relations { name: "dependency",     color: "#57606a", words: "gives a value that decides" },
     Relations { name: "open dependency", color: "#57606a", words: "gives a value that may or may not decide" },
     Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
+    Relations { name: "local",          color: "#8a8f98", words: "is kept by its processor in front of" },
+    Relations { name: "hazard",         color: "#0b7285", words: "precedes a read of its place that does not see" },
     Relations { name: "before",         color: "#57606a", words: "precedes" },
 ];
 
@@ -152,8 +159,8 @@ impl Diagram {
         let litmus = &subject.litmus;
         let x = &execution.skeleton;
         let place = |thread: &usize| {
-            let Place { gpu, cluster, cta } = x.places[*thread];
-            (gpu, cluster, cta)
+            let Place { processor, gpu, cluster, cta } = x.places[*thread];
+            (processor, gpu, cluster, cta)
         };
         let mut order: Vec<usize> = (0..x.places.len()).collect();
         order.sort_by_key(place);

@@ -52,7 +52,7 @@ fn invisible(from: &str, to: &str) -> String {
 fn places(diagram: &Diagram) -> String {
     let path = |thread: usize| {
         let place = diagram.threads[thread].place;
-        let groups = LEVELS.iter().filter_map(|level| Some(format!("{} {}", level.name, (level.of)(&place)?)));
+        let groups = LEVELS.iter().filter_map(|level| (level.of)(&place));
         groups.chain([diagram.threads[thread].name.clone()]).collect::<Vec<_>>()
     };
     let (mut text, mut open, mut count) = (String::new(), Vec::<String>::new(), 0);

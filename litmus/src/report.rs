@@ -77,8 +77,7 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
             match explain(program, wanted, conventions, limits) {
                 Explanation::Forbidden(found) => {
                     let Contradiction { execution, axiom, cycle } = *found;
-                    let section = axiom.section();
-                    let by = format!("by the axiom {axiom}, section {section} of the PTX manual");
+                    let by = format!("by the axiom {axiom}, {}", axiom.source());
                     (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
                 }
                 // Of a kernel, any execution tells nobody anything.

@@ -222,7 +222,7 @@ impl<'d> Layout<'d> {
     /// Bars over the threads of one place, and the threads' names.
     fn groups(&self, body: &mut String) {
         let threads = &self.diagram.threads;
-        for (level, Level { name, color, of }) in self.levels.iter().enumerate() {
+        for (level, Level { color, of }) in self.levels.iter().enumerate() {
             let key = |thread: usize| {
                 self.levels[..=level].iter().map(|level| (level.of)(&threads[thread].place)).collect::<Vec<_>>()
             };
@@ -230,12 +230,12 @@ impl<'d> Layout<'d> {
             while first < threads.len() {
                 let last =
                     (first..threads.len()).take_while(|&thread| key(thread) == key(first)).last().unwrap_or(first);
-                if let Some(number) = of(&threads[first].place) {
+                if let Some(name) = of(&threads[first].place) {
                     let (left, right) = (self.x[first].0, self.x[last].0 + self.x[last].1);
                     let y = self.header + level as f64 * SPACED_LINE;
                     *body += &format!(
                         "<rect x=\"{left:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{LINE}\" rx=\"3\" fill=\"{color}\"/>\n\
-                         <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{name} {number}</text>\n",
+                         <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{name}</text>\n",
                         right - left,
                         left + 6.0,
                         y + 12.0

@@ -6,11 +6,11 @@ use ptx_memory_model::place::Place;
 /// Every placement of threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
 pub fn placements(threads: usize) -> Vec<Vec<Place>> {
     let places = |number: u32| {
-        let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta };
+        let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta, ..Place::default() };
         [place(0, 0, 0), place(0, 0, number), place(0, number, number), place(number, 0, 0)]
     };
     let rest = (1..threads).map(|thread| places(thread as u32).into_iter());
-    let origin = Place { gpu: 0, cluster: Some(0), cta: 0 };
+    let origin = Place { cluster: Some(0), ..Place::default() };
     if threads <= 1 {
         return vec![vec![origin]; threads];
     }

@@ -311,7 +311,7 @@ fn guarded_rest(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
 
 /// CTAs of one GPU.
 pub fn on_one_gpu(thread: usize) -> Place {
-    Place { gpu: 0, cluster: None, cta: thread as u32 }
+    Place { cta: thread as u32, ..Place::default() }
 }
 
 /// Reads (`R`), writes (`W`) and read-modify-writes (`U`) of each thread, as the literature names them.

@@ -41,7 +41,8 @@ pub struct Skeleton<L: Language> {
     pub po: Relation,
     /// From the read of a read-modify-write to its write.
     pub rmw: Relation,
-    /// From a read to what depends on it, through values or branches (section 8.10.4).
+    /// From a read to what depends on it, through values or branches (section 8.10.4). Of the host there is
+    /// [`Skeleton::syntactic`] in its place.
     pub dep: Relation,
     /// The initial writes.
     pub inits: Set,
@@ -51,6 +52,21 @@ pub struct Skeleton<L: Language> {
     pub writes: Set,
     /// The fences.
     pub fences: Set,
+    /// What threads of the host do.
+    pub host: Set,
+    /// Of them, from a read to what depends on it as the instructions are written, whatever the values are.
+    pub syntactic: Syntactic,
+}
+
+/// Dependencies of instructions as they are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Syntactic {
+    /// From a read to an access whose address is computed of it.
+    pub address: Relation,
+    /// From a read to a write whose value is computed of it.
+    pub data: Relation,
+    /// From a read to all behind a branch that is decided by it.
+    pub control: Relation,
 }
 
 /// A candidate execution: the choices that the axioms judge.
@@ -210,11 +226,14 @@ impl<'p, L: Language> Combination<'p, L> {
             reads: Set(0),
             writes: inits,
             fences: Set(0),
+            host: Set(0),
+            syntactic: Syntactic { address: empty, data: empty, control: empty },
         };
         let mut base = Vec::with_capacity(paths.len());
         for (thread, path) in paths.iter().enumerate() {
             let first = skeleton.len();
             base.push(first);
+            let is_host = program.threads[thread].place.processor.is_host();
             for (index, event) in path.events.iter().enumerate() {
                 let here = skeleton.len();
                 match event.kind {
@@ -232,10 +251,17 @@ impl<'p, L: Language> Combination<'p, L> {
                         skeleton.po.insert(first + earlier, here);
                     }
                 }
+                if is_host {
+                    skeleton.host.insert(here);
+                    let Syntactic { address, data, control } = &mut skeleton.syntactic;
+                    event.written.address.for_each(|read| address.insert(first + read, here));
+                    event.written.data.for_each(|read| data.insert(first + read, here));
+                    event.written.control.for_each(|read| control.insert(first + read, here));
+                }
                 if event.rmw {
                     skeleton.rmw.insert(here - 1, here);
                 }
-                if !matches!(event.kind, EventKind::Fence(_) | EventKind::Wait) {
+                if !is_host && !matches!(event.kind, EventKind::Fence(_) | EventKind::Wait) {
                     event.depends.for_each(|read| skeleton.dep.insert(first + read, here));
                 }
                 skeleton.events.push(Event {

@@ -51,6 +51,7 @@ mod barrier;
 pub mod condition;
 pub mod execution;
 mod flow;
+pub mod host;
 pub mod kernel;
 mod layout;
 mod limit;

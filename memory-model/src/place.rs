@@ -1,10 +1,36 @@
 //! Where a thread runs, and which threads a scope reaches.
 
 pub use ptx_isa::Scope;
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
-/// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU.
+/// What executes a thread.
+#[rustfmt::skip]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+pub enum Processor {
+    /// A GPU, which executes PTX.
+    #[default]
+    #[strum(serialize = "gpu")]
+    Gpu,
+    /// The host, if that is x86-64.
+    #[strum(serialize = "x86")]
+    X86,
+    /// The host, if that is AArch64.
+    #[strum(serialize = "aarch64")]
+    AArch64,
+}
+
+impl Processor {
+    /// Whether it is no GPU.
+    pub fn is_host(self) -> bool {
+        self != Self::Gpu
+    }
+}
+
+/// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU. A thread of the host has none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// What executes the thread.
+    pub processor: Processor,
     /// The GPU.
     pub gpu: u32,
     /// Without clusters, each CTA is a cluster of its own.
@@ -14,14 +40,23 @@ pub struct Place {
 }
 
 impl Place {
+    /// On the host.
+    pub fn host(processor: Processor) -> Self {
+        Self { processor, ..Self::default() }
+    }
+
     /// Whether an operation at this place with this scope reaches a thread at the other place (section 8.5).
     pub fn includes(self, scope: Scope, other: Self) -> bool {
         match scope {
             Scope::Sys => true,
-            Scope::Gpu => self.gpu == other.gpu,
-            Scope::Cluster => self.gpu == other.gpu && self.cluster_id() == other.cluster_id(),
+            Scope::Gpu => self.device() == other.device(),
+            Scope::Cluster => self.device() == other.device() && self.cluster_id() == other.cluster_id(),
             Scope::Cta => self == other,
         }
+    }
+
+    fn device(self) -> (bool, u32) {
+        (self.processor.is_host(), self.gpu)
     }
 
     fn cluster_id(self) -> (bool, u32) {
@@ -41,7 +76,7 @@ mod tests {
 
     #[test]
     fn scopes_of_places() {
-        let place = |cta, cluster, gpu| Place { gpu, cluster, cta };
+        let place = |cta, cluster, gpu| Place { gpu, cluster, cta, ..Place::default() };
         let check = |other: Place, narrowest: Scope| {
             for scope in Scope::iter() {
                 assert_eq!(place(0, Some(0), 0).includes(scope, other), scope >= narrowest, "{scope} {other:?}");
@@ -52,5 +87,10 @@ mod tests {
         check(place(0, Some(1), 0), Scope::Gpu);
         check(place(0, Some(0), 1), Scope::Sys);
         assert!(!place(0, None, 0).includes(Scope::Cluster, place(1, None, 0)));
+        for scope in Scope::iter() {
+            let host = Place::host(Processor::X86);
+            assert_eq!(place(0, None, 0).includes(scope, host), scope == Scope::Sys, "{scope}");
+            assert_eq!(host.includes(scope, place(0, None, 0)), scope == Scope::Sys, "{scope}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod rounds;
 mod state;
 mod thread;
 mod values;
+mod written;
 
 pub(crate) use self::{address::ARRAY, beyond::without_unread_beyond, path::go_together, thread::Touch};
 use self::{
@@ -16,9 +17,10 @@ use self::{
     rounds::{Round, held, may_idle},
     state::{State, one},
     thread::{Held, Unfold, Unfolded},
+    written::Sources,
 };
 pub use self::{
-    path::{Ending, EventKind, Node, Path, PathBarrier, PathEvent, Term},
+    path::{Ending, EventKind, Node, Path, PathBarrier, PathEvent, Term, Written},
     thread::Unfolding,
 };
 use crate::flow::{Control, Flow, live};
@@ -125,6 +127,10 @@ pub(crate) fn unfold<'p, L: Language>(
         controls: Vec::new(),
         memory: Vec::new(),
         visits: Vec::new(),
+        sources: match thread.place.processor.is_host() {
+            true => Sources::of(thread.registers.len()),
+            false => Sources::default(),
+        },
         vectors: 0,
         operations: 0,
         steps: 0,
@@ -188,6 +194,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 Instruction::Branch { when, target } => {
                     let to = self.flow.position(*target);
                     if let Some((cmp, a, b)) = *when {
+                        state.sources.branch(state.sources.operands(&[a, b]));
                         let sources = [state.operand(a), state.operand(b), Term::Constant(0)];
                         let condition = state.compute(Computation::Setp(cmp), Type::U64, sources);
                         let taken_by = state.reads(condition) | state.decided(a) | state.decided(b);
@@ -207,9 +214,13 @@ impl<'p, L: Language> Unfold<'p, L> {
                     let sources = [used(0), used(1), used(2)];
                     let value = state.compute(*computation, *ty, sources.map(|operand| state.operand(operand)));
                     let decided = sources.into_iter().fold(Set(0), |all, source| all | state.decided(source));
+                    state.sources.set(*d, state.sources.operands(&sources));
                     state.set(*d, value, decided);
                 }
-                Instruction::Fence(fence) => state.event(PathEvent::new(EventKind::Fence(*fence), pc)),
+                Instruction::Fence(fence) => {
+                    let written = state.sources.access(Operand::Immediate(0));
+                    state.event(PathEvent { written, ..PathEvent::new(EventKind::Fence(*fence), pc) });
+                }
                 Instruction::Barrier(barrier) => {
                     if !self.barrier(&mut state, *barrier, pc)? {
                         continue;
@@ -281,7 +292,10 @@ impl<'p, L: Language> Unfold<'p, L> {
                     state.set(*d, value, decided | depends);
                     return Ok(());
                 }
-                let event = PathEvent { span, depends, vector, ..PathEvent::new(EventKind::Read(*access), pc) };
+                let written = state.sources.access(a.base);
+                state.sources.set(*d, state.sources.read(state.path.events.len(), span, written));
+                let event =
+                    PathEvent { span, depends, written, vector, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let read = state.read(event);
                 let value = state.loaded(read, *ty);
                 state.set(*d, value, Set(0));
@@ -295,10 +309,13 @@ impl<'p, L: Language> Unfold<'p, L> {
                     state.hold(span, self.initial(span), value, state.decided(*b) | state.decided(a.base));
                     return Ok(());
                 }
+                let written = Written { data: state.sources.operand(*b), ..state.sources.access(a.base) };
+                state.sources.write(span, written.data | written.address);
                 state.event(PathEvent {
                     span,
                     value,
                     depends,
+                    written,
                     vector,
                     ..PathEvent::new(EventKind::Write(*access), pc)
                 });
@@ -330,6 +347,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         let Instruction::Rmw { op, d, a, b, c, ty, access } = instruction else { return Ok(()) };
         let span = self.touch(state, *a, *ty, true, pc)?;
         let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
+        let written = Written { data: state.sources.operands(&[*b, *c]), ..state.sources.access(a.base) };
         let [b, c] = [state.operand(*b), state.operand(*c)];
         if self.is_private(span) {
             let (old, before) = state.held(span, self.initial(span));
@@ -345,7 +363,14 @@ impl<'p, L: Language> Unfold<'p, L> {
         let reduction = d.is_none();
         let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
         let index = state.path.events.len();
-        let mut old = state.read(PathEvent { depends: state.decided(a.base), ..read });
+        let mut old = state.read(PathEvent {
+            depends: state.decided(a.base),
+            written: Written { data: Set(0), ..written },
+            ..read
+        });
+        if let Some(d) = *d {
+            state.sources.set(d, state.sources.read(index, span, written));
+        }
         let mut depends = decided;
         let value = match (op, op.arithmetic()) {
             // What an exchange writes is known without the old value.
@@ -374,7 +399,9 @@ impl<'p, L: Language> Unfold<'p, L> {
             _ => state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c)),
         };
         depends = depends | state.reads(value);
-        let write = PathEvent::new(EventKind::Write(*access), pc);
+        let computed = if op.arithmetic().is_some() { one(index) } else { Set(0) };
+        state.sources.write(span, written.data | written.address | computed);
+        let write = PathEvent { written, ..PathEvent::new(EventKind::Write(*access), pc) };
         state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
         if let Some(d) = *d {
             let value = state.loaded(old, *ty);

@@ -74,7 +74,8 @@ mod exports {
     /// The text of a test with a thread at another place; nothing if there is no such thread.
     #[wasm_bindgen]
     pub fn placed(text: &str, thread: usize, gpu: u32, cluster: Option<u32>, cta: u32) -> Option<String> {
-        crate::placed(text, thread, ptx_memory_model::place::Place { gpu, cluster, cta })
+        let place = ptx_memory_model::place::Place { gpu, cluster, cta, ..Default::default() };
+        crate::placed(text, thread, place)
     }
 
     /// What a question in the words of a language asks for, as JSON; nothing if it names no operation: [`crate::words`].

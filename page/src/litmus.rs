@@ -120,7 +120,7 @@ impl Question {
             }
         };
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
-        let threads = threads.map(|Place { gpu, cluster, cta }| Placed { gpu, cluster, cta }).collect();
+        let threads = threads.map(|Place { gpu, cluster, cta, .. }| Placed { gpu, cluster, cta }).collect();
         let quantifier = litmus.condition.quantifier;
         let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: Some(OUTCOMES), explain: true, draw: true, minimize: false };

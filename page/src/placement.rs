@@ -27,7 +27,7 @@ mod tests {
                 "PTX MP\n\"P0 | P1 ;\"\n{{ x=0; }}\n{header}\n st.weak x, 1  | ld.weak r0, x  ;\nexists (P1:r0 == 1)\n"
             )
         };
-        let placed = placed(&text(header), thread, Place { gpu, cluster, cta });
+        let placed = placed(&text(header), thread, Place { gpu, cluster, cta, ..Place::default() });
         assert_eq!(placed.as_deref(), Some(&*text(expected)));
     }
 

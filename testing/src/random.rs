@@ -19,7 +19,7 @@ pub fn source(seed: u64) -> source::Program {
     let locations: Vec<_> = names.iter().map(|name| Variable::new(*name, 0)).collect();
     let mut budget = 5;
     let thread = |_| {
-        let place = Place { gpu: 0, cluster: None, cta: random.one(&[0, 1]) };
+        let place = Place { cta: random.one(&[0, 1]), ..Place::default() };
         let (mut code, mut registers): (Vec<_>, Vec<RegisterDeclaration>) = (Vec::new(), Vec::new());
         for _ in 0..1 + random.below(3) {
             let a = Address { base: Operand::Address(Location(random.below(2) as u16)), offset: 0 };
@@ -206,8 +206,12 @@ fn thread(
     bits: [u8; 4],
     budget: &mut usize,
 ) -> Thread {
-    let place =
-        Place { gpu: random.one(&[0, 0, 0, 1]), cluster: random.one(&[None, Some(0)]), cta: random.one(&[0, 1]) };
+    let place = Place {
+        gpu: random.one(&[0, 0, 0, 1]),
+        cluster: random.one(&[None, Some(0)]),
+        cta: random.one(&[0, 1]),
+        ..Place::default()
+    };
     let mut code = Vec::new();
     let mut registers = Vec::new();
     let mut labels = Vec::new();
@@ -314,7 +318,7 @@ pub fn wide(seed: u64) -> Litmus {
             2 => (number as u32 / 2, number as u32),
             _ => (random.one(&[0, 0, 1]), random.below(2) as u32),
         };
-        let place = Place { gpu, cluster: None, cta };
+        let place = Place { gpu, cta, ..Place::default() };
         let mut registers: Vec<RegisterDeclaration> = Vec::new();
         let code = (0..6).map(|_| {
             let a = Address { base: Operand::Address(Location(random.below(count) as u16)), offset: 0 };

@@ -152,7 +152,7 @@ impl Case {
             let mut code: Vec<_> = of.code.iter().map(|op| self.instruction(of.spot, op).into()).collect();
             code.push(Instruction::Label(Label(0)).into());
             ModelThread {
-                place: Place { gpu: 0, cluster: Some(of.spot.cluster), cta: of.spot.cta },
+                place: Place { cluster: Some(of.spot.cluster), cta: of.spot.cta, ..Place::default() },
                 registers: (0..of.registers).map(declare).collect(),
                 labels: vec!["end".into()],
                 code,

@@ -25,7 +25,7 @@ use crate::{
         Address, Barrier, BarrierName, BarrierPart, Computation, Guard, Label, Operand, Register, RmwOp, Statement,
         Stop, Value, fits,
     },
-    ptx::{Fence, Instruction, Program, Proxy, Semantics},
+    ptx::{Fence, Instruction, Program, Semantics},
     unfold::ARRAY,
 };
 
@@ -430,7 +430,7 @@ impl Reader<'_, '_> {
         }
         let a = self.address(&of.address)?;
         let scope = of.strong().unwrap_or(ptx_isa::Scope::Sys);
-        let access = Semantics { sem: of.sem, scope, mmio: of.mmio, proxy: Proxy::Generic };
+        let access = Semantics { mmio: of.mmio, ..Semantics::new(of.sem, scope) };
         if let AccessKind::Atom | AccessKind::Red = of.kind {
             return self.atomic(of, a, ty, access, writes).map(|instruction| vec![instruction]);
         }

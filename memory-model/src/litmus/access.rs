@@ -51,8 +51,8 @@ impl<'t> Reader<'_, 't> {
             return self.wrong("`.mmio` needs `.sys`, and global memory");
         }
         self.cell.is_shared = found.is_shared;
-        let access = Semantics { sem, scope, mmio: found.mmio, proxy };
-        let ty = found.ty.unwrap_or(Type::U64);
+        let access = Semantics { mmio: found.mmio, proxy, ..Semantics::new(sem, scope) };
+        let ty = found.ty.unwrap_or(self.default);
         if !(8..=64).contains(&ty.bits()) {
             return self.wrong(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
         }

@@ -106,18 +106,9 @@ impl Thread<'_> {
                 }
                 Syntax::Instruction(of) => {
                     let at = text.start + of.mnemonic.start;
-                    let cell = Cell {
-                        at,
-                        is_shared: None,
-                        uses: Vec::new(),
-                        undeclared: Vec::new(),
-                        placed: Vec::new(),
-                        of_pair: false,
-                        constant: Vec::new(),
-                        mapped: None,
-                        branch: None,
-                    };
-                    let mut reader = Reader { program, column, dialect, start: text.start, of, cell };
+                    let cell = Cell::at(at);
+                    let default = default_type(program);
+                    let mut reader = Reader { program, column, dialect, default, start: text.start, of, cell };
                     let guard = of.guard.map(|guard| Guard {
                         p: register(reader.thread(), guard.predicate.text),
                         negated: guard.negated,
@@ -131,6 +122,12 @@ impl Thread<'_> {
         }
         Ok(cells)
     }
+}
+
+/// The type of an access that names none. Beside threads of the host it is that of their `W0` and `EAX`, as herd7's `int`.
+pub(super) fn default_type(program: &Program) -> Type {
+    let has_host = program.threads.iter().any(|thread| thread.place.processor.is_host());
+    if has_host { Type::U32 } else { Type::U64 }
 }
 
 impl Reader<'_, '_> {

@@ -8,6 +8,7 @@ use super::{
     cell,
     error::{Error, Errors},
     formula::{condition, is_condition},
+    host::{self, canonical},
     names::{declare, label, register, variable},
     operand::Cell,
     shared::{Mapped, Use, give_each_cta_its_own},
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     asynchronous::Memory,
-    place::Place,
+    place::{Place, Processor},
     program::{Instruction, Label, Location, Register, Value, Variable},
     ptx::{Program, Proxy, Thread},
 };
@@ -61,6 +62,10 @@ impl Litmus {
     }
 }
 
+/// The first word of a test, and what executes the threads of which nothing else is said. Tests of herd7 for AArch64 are read as
+/// they are.
+const HEADERS: [(&str, Processor); 2] = [("PTX", Processor::Gpu), ("AArch64", Processor::AArch64)];
+
 /// What was read.
 #[derive(Clone, Debug)]
 pub struct Read {
@@ -75,6 +80,8 @@ pub struct Read {
 struct Reader<'t> {
     text: &'t str,
     dialect: Dialect,
+    /// What executes the threads of which the text does not say it.
+    processor: Processor,
     tokens: Tokens<'t>,
     program: Program,
     columns: Columns,
@@ -113,13 +120,13 @@ impl<'t> Reader<'t> {
         let header = text.trim_start();
         let skipped = text.len() - header.len();
         let line = header.lines().next().unwrap_or_default();
-        let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t']))
-        else {
+        let (word, name) = line.split_at(line.find([' ', '\t']).unwrap_or(line.len()));
+        let Some((_, processor)) = HEADERS.iter().find(|(known, _)| *known == word) else {
             return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name"));
         };
         let tokens = Tokens::new(text, skipped + line.len())?;
         let program = Program { locations: Vec::new(), threads: Vec::new() };
-        let reader = Reader { text, dialect, tokens, program, columns: Columns::default() };
+        let reader = Reader { text, dialect, processor: *processor, tokens, program, columns: Columns::default() };
         Ok((name.trim().into(), reader))
     }
 
@@ -149,7 +156,7 @@ impl<'t> Reader<'t> {
             let Some(thread) = self.program.threads.get_mut(thread) else {
                 return Ok(self.tokens.error_at(at, format!("there is no thread P{thread}"))?);
             };
-            let register = register(thread, name.text);
+            let register = register(thread, &canonical(thread.place.processor, name.text));
             thread.registers[usize::from(register.0)].initial = value;
         }
         while !is_condition(&self.tokens) {
@@ -283,11 +290,16 @@ impl<'t> Reader<'t> {
         if name.text != expected {
             return self.tokens.error_at(name.start, format!("`{expected}` expected, not `{}`", name.text));
         }
-        let mut place = Place::default();
+        let mut place = Place::host(self.processor);
         if self.tokens.accept("@") {
             loop {
-                const EXPECTED: &str = "`cta`, `cluster` or `gpu`";
+                const EXPECTED: &str = "`cta`, `cluster`, `gpu`, `x86` or `aarch64`";
                 let level = self.tokens.word(EXPECTED)?;
+                if let Ok(processor @ (Processor::X86 | Processor::AArch64)) = level.text.parse() {
+                    place = Place::host(processor);
+                    break;
+                }
+                place.processor = Processor::Gpu;
                 let at = self.tokens.here();
                 let number = self.tokens.number()?;
                 let number = u32::try_from(number).or_else(|_| self.tokens.error_at(at, "the number is too large"))?;
@@ -327,8 +339,12 @@ impl<'t> Reader<'t> {
     }
 
     fn cell(&mut self, column: usize, text: Text<'t>) {
-        let thread = cell::Thread { program: &mut self.program, column, dialect: self.dialect };
-        let cells = match thread.read(text) {
+        let is_host = self.program.threads[column].place.processor.is_host();
+        let read = match is_host {
+            true => host::read(&mut self.program, column, text),
+            false => cell::Thread { program: &mut self.program, column, dialect: self.dialect }.read(text),
+        };
+        let cells = match read {
             Ok(cells) => cells,
             Err((at, message)) => return self.columns.errors.push(Error::at(self.text, at, message)),
         };

@@ -1,6 +1,6 @@
 //! The reader of conditions.
 
-use super::{error::Error, names::variable, tokens::Tokens};
+use super::{error::Error, host::canonical, names::variable, tokens::Tokens};
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
     program::Register,
@@ -99,7 +99,8 @@ fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
         let Some(of) = program.threads.get_mut(thread) else {
             return tokens.error_at(at, format!("there is no thread P{thread}"));
         };
-        let Some(index) = of.registers.iter().position(|register| register.name == name.text) else {
+        let known = canonical(of.place.processor, name.text);
+        let Some(index) = of.registers.iter().position(|register| register.name == known) else {
             return tokens.error_at(at, format!("P{thread} has no register `{}`", name.text));
         };
         // A condition speaks of what it observes.

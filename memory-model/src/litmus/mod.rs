@@ -36,6 +36,7 @@ pub(crate) mod compute;
 pub(crate) mod error;
 mod file;
 pub(crate) mod formula;
+mod host;
 mod modifier;
 pub mod names;
 pub(crate) mod operand;

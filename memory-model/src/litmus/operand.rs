@@ -41,11 +41,30 @@ pub(crate) struct Cell {
     pub(crate) branch: Option<Label>,
 }
 
+impl Cell {
+    /// Of an instruction that says nothing yet.
+    pub(crate) fn at(at: usize) -> Self {
+        Self {
+            at,
+            is_shared: None,
+            uses: Vec::new(),
+            undeclared: Vec::new(),
+            placed: Vec::new(),
+            of_pair: false,
+            constant: Vec::new(),
+            mapped: None,
+            branch: None,
+        }
+    }
+}
+
 /// One instruction, while its operands are resolved.
 pub(crate) struct Reader<'r, 't> {
     pub(crate) program: &'r mut Program,
     pub(crate) column: usize,
     pub(crate) dialect: Dialect,
+    /// The type of an access that names none.
+    pub(crate) default: Type,
     /// Where the cell begins in the file, in bytes.
     pub(crate) start: usize,
     pub(crate) of: &'r syntax::Instruction<'t>,

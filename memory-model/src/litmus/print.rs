@@ -3,6 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
+    cell::default_type,
+    host,
     print_asynchronous::fence_of_async,
     shorthand::{BRANCHES, Direction, PROXIES},
     spelling::{Words, name, number},
@@ -78,7 +80,10 @@ fn table(f: &mut Formatter<'_>, program: &Program) -> fmt::Result {
 fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
     let place = thread.place;
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
-    let header = format!("P{index}@cta {},{cluster}gpu {}", place.cta, place.gpu);
+    let header = match place.processor.is_host() {
+        true => format!("P{index}@{}", place.processor),
+        false => format!("P{index}@cta {},{cluster}gpu {}", place.cta, place.gpu),
+    };
     let statements = thread.code.iter().map(|statement| instruction(program, thread, statement));
     std::iter::once(header).chain(statements).collect()
 }
@@ -88,7 +93,11 @@ pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx
     let words = Words { program, thread };
     let guard =
         statement.guard.map(|guard| format!("@{}{} ", if guard.negated { "!" } else { "" }, words.register(guard.p)));
-    guard.unwrap_or_default() + &words.instruction(&statement.instruction)
+    guard.unwrap_or_default()
+        + &match thread.place.processor.is_host() {
+            true => host::instruction(&words, &statement.instruction),
+            false => words.instruction(&statement.instruction),
+        }
 }
 
 impl Words<'_> {
@@ -96,11 +105,13 @@ impl Words<'_> {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
                 let mnemonic = mnemonic(access.proxy, Direction::Load).unwrap_or("ld");
-                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.register(*d), self.address(*a))
+                let suffix = self.suffix(*ty);
+                format!("{mnemonic}{}{suffix} {}, {}", modifiers(*access), self.register(*d), self.address(*a))
             }
             Instruction::Store { a, b, ty, access } => {
                 let mnemonic = mnemonic(access.proxy, Direction::Store).unwrap_or("st");
-                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.value(*b, *ty))
+                let suffix = self.suffix(*ty);
+                format!("{mnemonic}{}{suffix} {}, {}", modifiers(*access), self.address(*a), self.value(*b, *ty))
             }
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
                 let (mnemonic, d) = match d {
@@ -113,7 +124,7 @@ impl Words<'_> {
                     _ => String::new(),
                 };
                 let (a, b) = (self.address(*a), self.value(*b, *ty));
-                let suffix = suffix(*ty);
+                let suffix = self.suffix(*ty);
                 format!("{mnemonic}{}.{op}{suffix} {d}{a}, {b}{c}", modifiers(*access))
             }
             Instruction::Vector(elements) => self.vector(elements),
@@ -163,6 +174,11 @@ impl Words<'_> {
         }
     }
 
+    /// The type of an access, unless it is that of one without a type.
+    fn suffix(&self, ty: Type) -> String {
+        if ty == default_type(self.program) { String::new() } else { format!(".{ty}") }
+    }
+
     fn vector(&self, elements: &[Instruction]) -> String {
         let list = |items: Vec<String>| format!("{{{}}}", items.join(", "));
         let pairs = elements.iter().filter_map(|element| match element {
@@ -177,7 +193,7 @@ impl Words<'_> {
             _ => ("?", Type::U64, Semantics::WEAK),
         };
         let modifiers = modifiers(access);
-        format!("{mnemonic}{modifiers}.v{}{} {}, {}", elements.len(), suffix(ty), list(first), list(second))
+        format!("{mnemonic}{modifiers}.v{}{} {}, {}", elements.len(), self.suffix(ty), list(first), list(second))
     }
 }
 

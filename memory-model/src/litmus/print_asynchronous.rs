@@ -29,7 +29,7 @@ pub(super) fn fence_of_async(fence: &Fence) -> String {
             format!("fence.proxy.async::generic.{half}.sync_restrict::{place}.cluster")
         }
         Fence::Proxy(ProxyFence::TensormapRelease(scope)) => format!("fence.proxy.tensormap::generic.release.{scope}"),
-        Fence::Proxy(ProxyFence::Alias | ProxyFence::Of(_)) | Fence::Memory { .. } => String::new(),
+        Fence::Proxy(ProxyFence::Alias | ProxyFence::Of(_)) | Fence::Memory { .. } | Fence::Host(_) => String::new(),
     }
 }
 

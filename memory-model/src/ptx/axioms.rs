@@ -3,7 +3,11 @@
 use strum::{Display, EnumIter, IntoEnumIterator};
 
 use super::{Conventions, Ptx, asynchronous, proxies, relations::*};
-use crate::{execution::Execution, relation::Relation};
+use crate::{
+    execution::Execution,
+    host::order::{Effects, internal, preserved},
+    relation::Relation,
+};
 
 /// An execution with the relations that the axioms speak of.
 pub struct Judged<'x> {
@@ -62,7 +66,15 @@ impl<'x> Judged<'x> {
     /// How causality order leads from one event to another.
     fn steps(&self, a: usize, b: usize) -> Option<Cycle> {
         let x = self.execution;
-        let mut named = vec![("po", x.skeleton.po), ("sync", self.synchronizes), ("sc", x.sc), ("barrier", x.barriers)];
+        let (po, host) = (preserved(x), x.skeleton.host);
+        let of_host = po.between(host, host);
+        let mut named = vec![
+            ("po", po - of_host),
+            ("local", of_host),
+            ("sync", self.synchronizes),
+            ("sc", x.sc),
+            ("barrier", x.barriers),
+        ];
         let entering = asynchronous::entering(&x.skeleton, self.conventions.readings);
         let (memory, execution) = asynchronous::named(&x.skeleton, &x.phases, &x.barriers, self.conventions);
         named.extend(memory);
@@ -121,18 +133,30 @@ pub enum Axiom {
     /// Section 8.10.6.
     #[strum(serialize = "Causality")]
     Causality,
+    /// Of the compound model: accesses of the host take effect one after the other.
+    #[strum(serialize = "Host Order")]
+    HostOrder,
 }
 
 impl Axiom {
-    /// The section of the manual.
+    /// The section of the manual; of what is not there, the chapter of the book.
     pub fn section(self) -> &'static str {
         match self {
+            Self::HostOrder => "docs/host.md",
             Self::Coherence => "8.10.1",
             Self::FenceSc => "8.10.2",
             Self::Atomicity => "8.10.3",
             Self::NoThinAir => "8.10.4",
             Self::ScPerLocation => "8.10.5",
             Self::Causality => "8.10.6",
+        }
+    }
+
+    /// Where the axiom stands, in words.
+    pub fn source(self) -> String {
+        match self {
+            Self::HostOrder => "of the compound model of hosts and GPUs".into(),
+            other => format!("section {} of the PTX manual", other.section()),
         }
     }
 
@@ -145,6 +169,7 @@ impl Axiom {
             Self::NoThinAir => no_thin_air(x),
             Self::ScPerLocation => sc_per_location(x),
             Self::Causality => causality(x),
+            Self::HostOrder => host_order(x),
         }
     }
 }
@@ -169,9 +194,11 @@ pub fn atomicity(x: &Judged) -> Option<Cycle> {
     Some(vec![(read, "fr"), (between, "co"), (write, "rmw")])
 }
 
-/// Section 8.10.4.
+/// Section 8.10.4. On the host, what its processors keep in order stands in the place of dependencies.
 pub fn no_thin_air(x: &Judged) -> Option<Cycle> {
-    cycle(&[("rf", x.execution.rf), ("dependency", x.execution.skeleton.dep)])
+    let (skeleton, rf) = (&x.execution.skeleton, x.execution.rf - internal(&x.execution.skeleton));
+    let local = preserved(x.execution).between(skeleton.host, skeleton.host);
+    cycle(&[("rf", rf), ("dependency", skeleton.dep), ("local", local)])
 }
 
 /// Section 8.10.5.
@@ -185,10 +212,19 @@ pub fn sc_per_location(x: &Judged) -> Option<Cycle> {
     ])
 }
 
-/// Section 8.10.6.
+/// Section 8.10.6. What a thread of the host reads of its own writes, [`sc_per_location`] has.
 pub fn causality(x: &Judged) -> Option<Cycle> {
-    alternating(("rf", x.execution.rf), ("causality", x.causality))
-        .or_else(|| alternating(("fr", x.fr), ("causality", x.causality)))
+    let own = internal(&x.execution.skeleton);
+    alternating(("rf", x.execution.rf - own), ("causality", x.causality))
+        .or_else(|| alternating(("fr", x.fr - own), ("causality", x.causality)))
+}
+
+/// What the host does takes effect in one order.
+pub fn host_order(x: &Judged) -> Option<Cycle> {
+    if x.execution.skeleton.host.is_empty() {
+        return None;
+    }
+    Effects::new(x.execution, &x.morally_strong, &x.fr, &x.base_causality).contradiction()
 }
 
 /// A shortest cycle of the union of relations.

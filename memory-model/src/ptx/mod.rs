@@ -23,6 +23,7 @@ use self::readings::Readings;
 use crate::{
     asynchronous::Through,
     execution::Event,
+    host::HostFence,
     place::{Place, Scope, all_reach},
     program::{self, Language},
     unfold::{EventKind, Unfolding},
@@ -97,11 +98,13 @@ pub struct Semantics {
     pub mmio: bool,
     /// How it reaches the memory.
     pub proxy: Proxy,
+    /// `LDAPR` of AArch64: an acquire that no earlier release of its thread precedes.
+    pub pc: bool,
 }
 
 impl Semantics {
     /// A weak access through the generic proxy.
-    pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic };
+    pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic, pc: false };
 
     /// An access of these semantics through the generic proxy.
     pub fn new(sem: Sem, scope: Scope) -> Self {
@@ -198,6 +201,8 @@ pub enum Fence {
     Tensor(TensorFence),
     /// `wgmma.fence`
     Wgmma,
+    /// A barrier of the host.
+    Host(HostFence),
 }
 
 /// The side of a synchronization on which a `tcgen05.fence` stands.

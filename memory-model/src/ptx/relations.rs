@@ -4,6 +4,7 @@ use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous};
 use crate::{
     asynchronous::Step,
     execution::{Event, Execution, Skeleton},
+    host::order::{full_barriers, internal, preserved},
     place::Scope,
     relation::{Relation, Set},
     unfold::EventKind,
@@ -15,6 +16,7 @@ fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
         EventKind::Read(access) | EventKind::Write(access) => access.strong().then_some(access.scope),
         EventKind::Fence(Fence::Memory { scope, .. } | Fence::Proxy(ProxyFence::TensormapRelease(scope)))
         | EventKind::Step(Step::AcquireTensormap(scope)) => Some(scope),
+        EventKind::Fence(Fence::Host(of)) if of.is_full() => Some(Scope::Sys),
         _ => None,
     }
 }
@@ -58,13 +60,13 @@ fn fences(x: &Skeleton<Ptx>, holds: impl Fn(FenceSem) -> bool) -> Set {
     x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Memory { sem, .. }) if holds(sem)))
 }
 
-/// The `fence.sc` operations.
+/// The `fence.sc` operations, and the full barriers of the host.
 pub fn sc_fences(x: &Skeleton<Ptx>) -> Set {
-    fences(x, |sem| sem == FenceSem::Sc)
+    fences(x, |sem| sem == FenceSem::Sc) | full_barriers(x)
 }
 
 /// Section 8.8: from the first operation of each release pattern to its strong write. A proxy fence that releases is the first of
-/// one as well (section 9.7.13.5).
+/// one as well (section 9.7.13.5). A write of the host is one by itself.
 pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let releases = x.filter(|event| matches!(event.kind, EventKind::Write(access) if access.releases()));
@@ -72,25 +74,27 @@ pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     let proxy_fence =
         |event: &Event<Ptx>| matches!(event.kind, EventKind::Fence(Fence::Proxy(ProxyFence::TensormapRelease(_))));
     let fences = fences | x.filter(proxy_fence);
-    let writes = x.writes & strong(x);
-    po_loc(x).optional().between(releases, writes) | x.po.between(fences, writes)
+    let writes = (x.writes & strong(x)) - x.host;
+    let of_host = Relation::identity(x.len(), x.writes & x.host);
+    po_loc(x).optional().between(releases - x.host, writes) | x.po.between(fences, writes) | of_host
 }
 
 /// Section 8.8: from the strong read of each acquire pattern to its last operation, which may be a proxy fence that acquires
-/// (section 9.7.13.5). Section 8.11.1 leaves out `red`.
+/// (section 9.7.13.5). Section 8.11.1 leaves out `red`. A read of the host is one by itself.
 pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let red = if conventions.red_acquires { Set(0) } else { x.filter(|event| event.reduction) };
     let acquires = x.filter(|event| matches!(event.kind, EventKind::Read(access) if access.acquires())) - red;
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Acquire) || sc && sem == FenceSem::Sc);
     let fences = fences | x.filter(|event| matches!(event.kind, EventKind::Step(Step::AcquireTensormap(_))));
-    let reads = (x.reads & strong(x)) - red;
-    po_loc(x).optional().between(reads, acquires) | x.po.between(reads, fences)
+    let reads = (x.reads & strong(x)) - red - x.host;
+    let of_host = Relation::identity(x.len(), x.reads & x.host);
+    po_loc(x).optional().between(reads, acquires - x.host) | x.po.between(reads, fences) | of_host
 }
 
-/// Section 8.9.2.
+/// Section 8.9.2. What a thread of the host reads of its own writes, it may read before anybody else.
 pub fn observation_order(x: &Execution<Ptx>) -> Relation {
-    let strong_rf = morally_strong(&x.skeleton) & x.rf;
+    let strong_rf = (morally_strong(&x.skeleton) & x.rf) - internal(&x.skeleton);
     let chain = x.skeleton.rmw.then(&strong_rf);
     strong_rf.then(&chain.closure().optional())
 }
@@ -105,7 +109,7 @@ pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
 pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
     let inits = x.skeleton.inits;
     let before_all = Relation::product(x.skeleton.len(), inits, Set::first(x.skeleton.len()) - inits);
-    let known = x.skeleton.po | synchronizes(x, conventions) | x.sc | x.barriers | before_all;
+    let known = preserved(x) | synchronizes(x, conventions) | x.sc | x.barriers | before_all;
     if asynchronous::has_asynchronous(&x.skeleton) {
         let all = known | asynchronous::base_causality(&x.skeleton, &x.phases, &x.barriers, conventions);
         return asynchronous::enter_operations(&x.skeleton, &all.closure(), conventions.readings);

@@ -16,6 +16,7 @@ use std::cell::Cell;
 use strum::IntoEnumIterator;
 
 mod choice;
+mod compound;
 mod encode;
 mod location;
 mod product;
@@ -421,7 +422,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             unsolved: false,
         };
         // Equations are about all values at once.
-        let outer = if search.goal.certain { x.reads } else { search.outer_reads() };
+        let outer = if search.goal.certain || search.has_host() { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
         let last = search.goal.memory.clone();
@@ -464,6 +465,11 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let strong = |event: usize, others: Set| (others - Set::one(event) - self.morally_strong.row(event)).is_empty();
         let updates = events & x.reads & x.rmw.domain();
         { writes }.all(|write| strong(write, writes)) && { updates }.all(|read| strong(read, writes - x.rmw.row(read)))
+    }
+
+    /// Whether there are threads of the host: `search/compound.rs`.
+    fn has_host(&self) -> bool {
+        !self.c.skeleton.host.is_empty()
     }
 
     /// The reads that matter beyond their location.
@@ -726,7 +732,15 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         for source in self.sources[read] {
             self.budget.choose()?;
             let mut next = choice.clone();
-            if self.choose(&mut next, read, source) && self.constraints_hold(&next.rf, false) {
+            let possible = match self.has_host() {
+                true => {
+                    next.rf[read] = source as u8;
+                    next.chosen.insert(read);
+                    true
+                }
+                false => self.choose(&mut next, read, source),
+            };
+            if possible && self.constraints_hold(&next.rf, false) {
                 self.outer(&next, open - Set::one(read))?;
             }
         }
@@ -796,8 +810,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             self.solved = None;
             return Ok(());
         }
-        let sc = Relation::empty(self.c.skeleton.len());
-        let oriented = self.orient(choice, &sc);
+        let oriented = match self.has_host() {
+            true => self.compound(choice),
+            false => self.orient(choice, &Relation::empty(self.c.skeleton.len())),
+        };
         (self.solved, self.unsolved) = (None, false);
         oriented
     }

@@ -93,8 +93,10 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
         false => Err(expected()),
     };
     let place = match parts[..] {
-        [cta, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: None },
-        [cta, cluster, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: Some(number(cluster)?) },
+        [cta, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, ..Place::default() },
+        [cta, cluster, gpu] => {
+            Place { cta: number(cta)?, gpu: number(gpu)?, cluster: Some(number(cluster)?), ..Place::default() }
+        }
         _ => return Err(expected()),
     };
     let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };

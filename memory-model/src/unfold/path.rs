@@ -74,6 +74,8 @@ pub struct PathEvent<L: Language> {
     pub value: Term,
     /// The reads of the path on which this event depends, through values, or through branches that decide about it.
     pub depends: Set,
+    /// In a thread of the host, the reads on which it depends as the instructions are written.
+    pub written: Written,
     /// The write of a read-modify-write, whose read is the event before.
     pub rmw: bool,
     /// Part of a read-modify-write without a destination.
@@ -86,6 +88,17 @@ pub struct PathEvent<L: Language> {
     pub barrier: Option<PathBarrier>,
     /// The index into the thread's code.
     pub statement: usize,
+}
+
+/// The reads of a path on which an event depends as the instructions are written, whatever the values are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// Through its address.
+    pub address: Set,
+    /// Through the value that it writes.
+    pub data: Set,
+    /// Through a branch in front of it.
+    pub control: Set,
 }
 
 /// The barrier of an arrival or a wait.
@@ -138,6 +151,7 @@ impl<L: Language> PathEvent<L> {
             span: Span::whole(Location(0)),
             value: Term::Constant(0),
             depends: Set(0),
+            written: Written::default(),
             rmw: false,
             reduction: false,
             vector: None,

@@ -1,6 +1,9 @@
 //! Where a path has come to: what registers and private memory hold, and on what it depends.
 
-use super::path::{Node, Path, PathEvent, Term};
+use super::{
+    path::{Node, Path, PathEvent, Term},
+    written::Sources,
+};
 use crate::{
     flow::Control,
     program::{AluOp, Cmp, Computation, Language, Location, Operand, Program, Register, Span, Type, Value, truncate},
@@ -25,6 +28,8 @@ pub(super) struct State<'p, L: Language> {
     pub(super) memory: Vec<(Location, Term, Set)>,
     /// Each arrival at the start of a loop.
     pub(super) visits: Vec<Visit>,
+    /// In a thread of the host, what depends on which reads as the instructions are written.
+    pub(super) sources: Sources,
     pub(super) vectors: u16,
     /// How many asynchronous operations there were.
     pub(super) operations: u16,

@@ -70,11 +70,16 @@ pub(super) struct Encoding<'e, 's, 'p, 'g> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Whether the executions of these paths have clauses. This is all that has none: proxies and aliases, barriers that reduce
-    /// values or have phases to choose, and what is behind the bound of a loop.
+    /// Whether the executions of these paths have clauses. This is all that has none: threads of the host, proxies and
+    /// aliases, barriers that reduce values or have phases to choose, and what is behind the bound of a loop.
     pub(super) fn has_clauses(&self) -> bool {
         let reduces = self.c.barriers().any(|(.., barrier)| barrier.reduction.is_some());
-        self.plain && !self.asynchronous && self.barriers_first && !reduces && !self.feasible_only
+        self.plain
+            && self.c.skeleton.host.is_empty()
+            && !self.asynchronous
+            && self.barriers_first
+            && !reduces
+            && !self.feasible_only
     }
 
     /// Asks the solver for an execution that ends as is asked, and has other sources than these.

@@ -1,0 +1,156 @@
+//! What threads of the host and of GPUs make of each other's orders: the compound model of `docs/host.md`.
+//!
+//! An access of the host is a strong operation of scope sys. In causality order (section 8.9.5) it stands as a release, if it
+//! writes, and as an acquire, if it reads; what is in front of it and behind it is what its processor keeps there. On top of the
+//! axioms of PTX there is one of the host: its accesses, its full barriers and the `fence.sc.sys` of GPUs take effect one after the other.
+
+use super::{aarch64, x86};
+use crate::{
+    execution::{Execution, Skeleton},
+    place::{Processor, Scope},
+    ptx::{Fence, FenceSem, Ptx},
+    relation::{Relation, Set},
+    unfold::EventKind,
+};
+
+/// The full barriers of the host.
+pub fn full_barriers(x: &Skeleton<Ptx>) -> Set {
+    x.host.filter(|&event| matches!(x.events[event].kind, EventKind::Fence(Fence::Host(of)) if of.is_full())).collect()
+}
+
+/// The `fence.sc.sys` of GPUs.
+fn system_fences(x: &Skeleton<Ptx>) -> Set {
+    let sc = Fence::Memory { sem: FenceSem::Sc, scope: Scope::Sys };
+    x.fences.filter(|&event| x.events[event].kind == EventKind::Fence(sc)).collect()
+}
+
+/// The events of each thread of the host.
+fn threads(x: &Skeleton<Ptx>) -> impl Iterator<Item = (Processor, Set)> {
+    let hosts = x.places.iter().enumerate().filter(|(_, place)| place.processor.is_host());
+    hosts.map(|(thread, place)| {
+        let events = x.host.filter(|&event| x.events[event].thread == Some(thread)).collect();
+        (place.processor, events)
+    })
+}
+
+/// Pairs of events of one thread of the host.
+pub fn internal(x: &Skeleton<Ptx>) -> Relation {
+    let mut pairs = Relation::empty(x.len());
+    for (_, events) in threads(x) {
+        pairs = pairs | Relation::product(x.len(), events, events);
+    }
+    pairs
+}
+
+/// What the processors of the host keep of program order.
+pub fn local_order(execution: &Execution<Ptx>) -> Relation {
+    let x = &execution.skeleton;
+    let full = full_barriers(x);
+    let mut all = Relation::empty(x.len());
+    for (processor, events) in threads(x) {
+        let ordered = match processor {
+            Processor::X86 => x86::local_order(x, events),
+            Processor::AArch64 => aarch64::local_order(execution, events),
+            Processor::Gpu => continue,
+        };
+        let both = events & (x.memory() | full);
+        all = all | ordered | x.po.between(both, full & events) | x.po.between(full & events, both);
+    }
+    all
+}
+
+/// Program order as base causality order has it: of the host, what its processors keep.
+pub fn preserved(execution: &Execution<Ptx>) -> Relation {
+    let x = &execution.skeleton;
+    match x.host.is_empty() {
+        true => x.po,
+        false => x.po.between(!x.host, !x.host) | local_order(execution),
+    }
+}
+
+/// The parts of an order, by their names.
+type Parts = Vec<(&'static str, Relation)>;
+
+/// In which order accesses of the host take effect, with its full barriers and the `fence.sc.sys` of GPUs.
+pub struct Effects {
+    /// What leads from one to the next at once.
+    steps: Parts,
+    /// What leads over accesses of GPUs: from what the host communicates with, or to it.
+    over: Relation,
+    /// Communication: who reads from whom, who overwrites whom.
+    communication: Parts,
+    base_causality: Relation,
+}
+
+impl Effects {
+    /// Of an execution that has these relations.
+    pub fn new(execution: &Execution<Ptx>, strong: &Relation, fr: &Relation, base_causality: &Relation) -> Self {
+        let x = &execution.skeleton;
+        let (fences, accesses) = (full_barriers(x) | system_fences(x), x.host & x.memory());
+        let nodes = fences | accesses;
+        let communication =
+            vec![("rf", (execution.rf - internal(x)) & *strong), ("co", execution.co & *strong), ("fr", *fr & *strong)];
+        let every = union(x.len(), &communication).closure();
+        let into = every.between(accesses, !accesses).then(base_causality).between(accesses, nodes);
+        let out_of = base_causality.then(&every.between(!accesses, accesses)).between(fences, accesses);
+        let among = every.between(accesses, accesses);
+        let mut hazards = Relation::empty(x.len());
+        for (_, events) in threads(x).filter(|(processor, _)| *processor == Processor::AArch64) {
+            hazards = hazards | aarch64::hazards(x, fr, events);
+        }
+        let mut steps: Parts = vec![("local", local_order(execution).between(nodes, nodes))];
+        steps.extend(communication.iter().map(|(name, part)| (*name, part.between(accesses, accesses))));
+        steps.push(("hazard", hazards.between(nodes, nodes)));
+        steps.push(("sc", execution.sc.between(nodes, nodes)));
+        steps.push(("base causality", base_causality.between(nodes, nodes)));
+        Self { steps, over: into | out_of | among, communication, base_causality: *base_causality }
+    }
+
+    fn all(&self) -> Relation {
+        union(self.over.len(), &self.steps) | self.over
+    }
+
+    /// Whether nothing takes effect before itself.
+    pub fn are_ordered(&self) -> bool {
+        self.all().is_acyclic()
+    }
+
+    /// What takes effect before itself.
+    pub fn contradiction(&self) -> Option<Vec<(usize, &'static str)>> {
+        let all = self.all();
+        let closure = all.closure();
+        let cycles = (0..all.len()).filter(|&event| closure.contains(event, event));
+        let shortest = cycles.filter_map(|event| all.path(event, event)).min_by_key(Vec::len)?;
+        Some(shortest.windows(2).flat_map(|pair| self.step(pair[0], pair[1])).collect())
+    }
+
+    /// How one event leads to the next.
+    fn step(&self, a: usize, b: usize) -> Vec<(usize, &'static str)> {
+        let named = |parts: &Parts, a, b| parts.iter().find(|(_, part)| part.contains(a, b)).map(|(name, _)| *name);
+        if let Some(name) = named(&self.steps, a, b) {
+            return vec![(a, name)];
+        }
+        let direct = union(self.over.len(), &self.communication);
+        let walk = |from: usize, to: usize| -> Vec<(usize, &'static str)> {
+            let path = direct.path(from, to).unwrap_or_default();
+            let name = |pair: &[usize]| (pair[0], named(&self.communication, pair[0], pair[1]).unwrap_or("before"));
+            path.windows(2).map(name).collect()
+        };
+        let every = direct.closure();
+        let caused = |a: usize, b: usize| self.base_causality.contains(a, b);
+        if every.contains(a, b) {
+            return walk(a, b);
+        }
+        if let Some(middle) = every.row(a).find(|&middle| caused(middle, b)) {
+            return [walk(a, middle), vec![(middle, "base causality")]].concat();
+        }
+        match self.base_causality.row(a).find(|&middle| every.contains(middle, b)) {
+            Some(middle) => [vec![(a, "base causality")], walk(middle, b)].concat(),
+            None => vec![(a, "before")],
+        }
+    }
+}
+
+fn union(len: usize, parts: &Parts) -> Relation {
+    parts.iter().fold(Relation::empty(len), |union, (_, part)| union | *part)
+}

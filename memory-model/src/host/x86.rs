@@ -1,0 +1,30 @@
+//! x86-TSO: what orders the accesses of one thread. After Owens, Sarkar and Sewell, 'A Better x86 Memory Model: x86-TSO' (TPHOLs
+//! 2009), in the form that herd7's x86tso.cat has.
+
+use super::HostFence;
+use crate::{
+    execution::Skeleton,
+    ptx::{Fence, Ptx},
+    relation::{Relation, Set},
+    unfold::EventKind,
+};
+
+/// Whether a read or a write is of a locked instruction; a compare and exchange that fails is one, too.
+fn is_locked(x: &Skeleton<Ptx>, event: usize) -> bool {
+    match x.events[event].kind {
+        EventKind::Read(access) | EventKind::Write(access) => access.acquires(),
+        _ => false,
+    }
+}
+
+/// The accesses of a thread that happen in program order: all, but for a write with a later read. `MFENCE` and locked instructions
+/// keep these in order, too.
+pub fn local_order(x: &Skeleton<Ptx>, thread: Set) -> Relation {
+    let (reads, writes) = (thread & x.reads, thread & x.writes);
+    let locked = thread.filter(|&event| is_locked(x, event)).collect::<Set>();
+    let mfence = EventKind::Fence(Fence::Host(HostFence::Mfence));
+    let fences = thread.filter(|&event| x.events[event].kind == mfence).collect();
+    let po = x.po.between(reads | writes, reads | writes);
+    let passes = po.between(writes - locked, reads - locked);
+    (po - passes) | x.po.between(writes, fences).then(&x.po.between(fences, reads))
+}

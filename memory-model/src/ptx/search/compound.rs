@@ -1,0 +1,225 @@
+//! Programs with threads of the host. Their accesses take effect in one order, which ties the coherence orders of all locations to
+//! each other: here the locations are not solved each by itself. Every choice of what is read from where is looked at as a whole,
+//! then every Fence-SC order, then every coherence order.
+
+use strum::IntoEnumIterator;
+
+use super::{
+    choice::Choice,
+    state::{NONE, Search},
+};
+use crate::{
+    execution::Execution,
+    host::order::{Effects, internal},
+    limit::Limit,
+    outcome::Witness,
+    ptx::{
+        Ptx, asynchronous,
+        axioms::{Axiom, Judged, no_thin_air},
+        race::Known,
+    },
+    relation::Relation,
+    unfold::EventKind,
+};
+
+/// What is fixed while writes are ordered.
+struct Scene {
+    strong: Relation,
+    base_causality: Relation,
+    causality: Relation,
+    /// The pairs of writes that coherence order relates in one direction or the other.
+    pairs: Vec<(usize, usize)>,
+    own: Relation,
+}
+
+impl Search<'_, '_, '_> {
+    /// Every execution in which reads have these sources.
+    pub(super) fn compound(&mut self, choice: &Choice) -> Result<(), Limit> {
+        self.budget.candidates += 1;
+        let x = &self.c.skeleton;
+        let empty = Relation::empty(x.len());
+        let mut rf = empty;
+        for read in x.reads {
+            let source = choice.rf[read];
+            if source != NONE && !self.beyond.contains(usize::from(source)) {
+                rf.insert(usize::from(source), read);
+            }
+        }
+        let (barriers, phases) = (self.barrier_edges, self.phase_edges);
+        let mut execution =
+            Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers, phases, values: Vec::new() };
+        let judged = Judged::new(&execution, self.conventions);
+        let forbidden = |judged: &Judged, axioms: &[Axiom]| axioms.iter().any(|of| of.contradiction(judged).is_some());
+        if forbidden(&judged, &[Axiom::Causality, Axiom::HostOrder]) {
+            return Ok(());
+        }
+        if no_thin_air(&judged).is_some() {
+            self.thin_air.set(true);
+            return Ok(());
+        }
+        self.fence_orders(choice, &mut execution)
+    }
+
+    /// Orients the pairs of fences.
+    fn fence_orders(&mut self, choice: &Choice, execution: &mut Execution<Ptx>) -> Result<(), Limit> {
+        if self.done() {
+            return Ok(());
+        }
+        let judged = Judged::new(execution, self.conventions);
+        if judged.execution.sc.pairs().any(|(a, b)| judged.base_causality.contains(b, a)) {
+            return Ok(());
+        }
+        let cb = judged.base_causality;
+        let open = |&&(a, b): &&(usize, usize)| !execution.sc.contains(a, b) && !execution.sc.contains(b, a);
+        let Some(&(a, b)) = self.sc_pairs.iter().find(open) else { return self.coherence_orders(choice, execution) };
+        for (first, second) in [(a, b), (b, a)] {
+            if cb.contains(second, first) {
+                continue;
+            }
+            self.budget.choose()?;
+            execution.sc.insert(first, second);
+            self.fence_orders(choice, execution)?;
+            execution.sc.remove(first, second);
+        }
+        Ok(())
+    }
+
+    fn coherence_orders(&mut self, choice: &Choice, execution: &mut Execution<Ptx>) -> Result<(), Limit> {
+        let x = &self.c.skeleton;
+        let judged = Judged::new(execution, self.conventions);
+        if asynchronous::waits_for_itself(&judged.execution_order, &execution.phases)
+            || Axiom::Causality.contradiction(&judged).is_some()
+        {
+            return Ok(());
+        }
+        if let Some(wanted) = self.goal.race {
+            let known = Known::of(&judged);
+            let whole = self.goal.whole;
+            if wanted != known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b)) {
+                return Ok(());
+            }
+        }
+        let writes = x.writes - x.inits;
+        let inits = Relation::product(x.len(), x.inits, writes);
+        let order = ((inits | judged.causality.between(x.writes, x.writes)) & x.same_location()).closure();
+        let pairs = judged.morally_strong.between(writes, writes) & x.same_location();
+        let scene = Scene {
+            strong: judged.morally_strong,
+            base_causality: judged.base_causality,
+            causality: judged.causality,
+            pairs: pairs.pairs().filter(|(a, b)| a < b).collect(),
+            own: internal(x),
+        };
+        self.order_all(choice, &scene, execution, order)
+    }
+
+    /// Orients the pairs of writes that this order leaves open.
+    fn order_all(
+        &mut self,
+        choice: &Choice,
+        scene: &Scene,
+        execution: &mut Execution<Ptx>,
+        order: Relation,
+    ) -> Result<(), Limit> {
+        self.budget.choose()?;
+        execution.co = order;
+        if self.done() || !order.is_irreflexive() || !scene.allows(execution) {
+            return Ok(());
+        }
+        let open = |&&(a, b): &&(usize, usize)| !order.contains(a, b) && !order.contains(b, a);
+        let Some(&(a, b)) = scene.pairs.iter().find(open) else {
+            let judged = Judged::new(execution, self.conventions);
+            debug_assert!(Axiom::iter().all(|axiom| axiom.contradiction(&judged).is_none()));
+            self.feasible = true;
+            return if self.feasible_only { Ok(()) } else { self.ends(choice, execution) };
+        };
+        for (first, second) in [(a, b), (b, a)] {
+            let mut order = order;
+            order.insert_transitive(first, second);
+            self.order_all(choice, scene, execution, order)?;
+        }
+        Ok(())
+    }
+
+    /// Every final state of an execution: any write of a location may be the last that no other is behind.
+    fn ends(&mut self, choice: &Choice, execution: &Execution<Ptx>) -> Result<(), Limit> {
+        if self.unsolved {
+            self.goal.undefined = true;
+            if self.goal.witness.is_some() {
+                self.comes_about(choice, execution, &[]);
+            }
+            return Ok(());
+        }
+        let x = &self.c.skeleton;
+        let last = |of: &crate::program::Span| {
+            (x.at(*of) & x.writes).filter(|&write| execution.co.row(write).is_empty()).collect::<Vec<_>>()
+        };
+        let lasts: Vec<Vec<usize>> = self.c.locations.iter().map(last).collect();
+        let read = |event| self.read(&choice.rf, event);
+        let registers: Vec<_> =
+            self.registers.iter().map(|&(thread, term)| self.c.term(thread, term, &read).unwrap_or_default()).collect();
+        let mut chosen = vec![0; lasts.len()];
+        loop {
+            self.budget.choose()?;
+            let read = |event| self.read(&choice.rf, event);
+            let value = |index: usize| self.c.written(lasts[index][chosen[index]], &read).unwrap_or_default();
+            let state: Vec<_> = registers.iter().copied().chain(self.c.memory(value)).collect();
+            match self.goal.wanted {
+                Some(wanted) if wanted(&state) => {
+                    self.comes_about(choice, execution, &state);
+                    return Ok(());
+                }
+                Some(_) => {}
+                None => {
+                    self.goal.outcomes.states.insert(&state);
+                    if self.goal.outcomes.states.is_full() {
+                        return Err(Limit::States);
+                    }
+                }
+            }
+            let Some(next) = (0..lasts.len()).find(|&index| chosen[index] + 1 < lasts[index].len()) else {
+                return Ok(());
+            };
+            chosen[next] += 1;
+            chosen[..next].fill(0);
+        }
+    }
+
+    /// Keeps an execution, if one is asked for.
+    fn comes_about(&mut self, choice: &Choice, execution: &Execution<Ptx>, state: &[u64]) {
+        let x = &self.c.skeleton;
+        let read = |event| self.read(&choice.rf, event);
+        let value = |event: usize| match x.writes.contains(event) || x.events[event].kind == EventKind::Arrive {
+            true => self.c.written(event, &read),
+            false if x.reads.contains(event) => read(event),
+            false => None,
+        };
+        let values = (0..x.len()).map(value).collect();
+        let witness = Witness { execution: Execution { values, ..execution.clone() }, state: state.into() };
+        if let Some(slot) = &mut self.goal.witness {
+            **slot = Some(witness);
+        }
+    }
+}
+
+impl Scene {
+    /// Whether the axioms that speak of coherence order allow what is known of it.
+    fn allows(&self, execution: &Execution<Ptx>) -> bool {
+        let x = &execution.skeleton;
+        let fr = execution.fr();
+        let overwritten = (fr - self.own).pairs().any(|(read, write)| self.causality.contains(write, read));
+        let strong = (self.strong & fr, self.strong & execution.co);
+        let interrupted = !(strong.0.then(&strong.1) & x.rmw).is_empty();
+        !overwritten
+            && !interrupted
+            && self.is_coherent(execution, &fr)
+            && Effects::new(execution, &self.strong, &fr, &self.base_causality).are_ordered()
+    }
+
+    /// Section 8.10.5.
+    fn is_coherent(&self, execution: &Execution<Ptx>, fr: &Relation) -> bool {
+        let x = &execution.skeleton;
+        let po = x.po & x.same_location();
+        ((po | execution.rf | execution.co | *fr) & self.strong).is_acyclic()
+    }
+}
