@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
+    place::Processor,
     ptx::readings::{self, Ambiguity, Reading, Readings},
     source::{Races, ReleaseSequences},
 };
@@ -27,8 +28,8 @@ use crate::{
     run::sizes,
     until::Until,
     values::{
-        file, first_elements, mapping, named, named_file, one_of, parameter, positive, rewrites, seconds, shard,
-        strategies,
+        file, first_elements, mapping, named, named_file, one_of, parameter, positive, processor, rewrites, seconds,
+        shard, strategies,
     },
     version::long_version,
 };
@@ -657,6 +658,7 @@ pub struct TargetArgs {
   ptx-atomics verify-mapping --mutants --expansion 4
   ptx-atomics verify-mapping --optimize
   ptx-atomics verify-mapping --mix recommended,hopper-guide
+  ptx-atomics verify-mapping --host aarch64
 
 Exit status: 0 every mapping is kept, or every mutant is caught, 1 some is not or the answer is unknown, 2 wrong usage.")]
 pub struct VerifyMappingArgs {
@@ -694,6 +696,11 @@ pub struct VerifyMappingArgs {
     /// other pages and compilers (cuda-12.8, hopper-guide, llvm-22, llvm-23, libcu++, sycl, tilelang, triton), or all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping, conflicts_with_all = ["optimize", "mutants", "expansions"])]
     pub mix: Vec<String>,
+    /// Compile some threads of each program for the host, x86 or aarch64, by the mappings of GCC and LLVM, and the others by every
+    /// strategy, or by those of --mix: every choice of the threads, at scope sys. With --mutants, make each row of the host's mapping
+    /// wrong, and look whether programs show it
+    #[arg(long, value_name = "PROCESSOR", value_parser = processor, conflicts_with_all = ["optimize", "expansions", "within_threads"])]
+    pub host: Option<Processor>,
     /// With --mix, choose for each operation: a thread calls what other compilers have made
     #[arg(long, requires = "mix")]
     pub within_threads: bool,

@@ -7,6 +7,7 @@ mod conformance;
 mod edit;
 mod format;
 mod hazards;
+mod host;
 mod input;
 mod litmus;
 mod llc;

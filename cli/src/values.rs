@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ptx_atomics::{mapping::mix, pass::settings};
+use ptx_atomics::{mapping::mix, memory_model::place::Processor, pass::settings};
 use strum::VariantNames;
 
 /// A file that cannot be standard output, which the PTX has.
@@ -52,6 +52,12 @@ pub fn named<T: FromStr>(name: &str) -> Result<T, String> {
 pub fn shard(text: &str) -> Result<(usize, usize), String> {
     let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
     numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
+}
+
+/// What a host may be.
+pub fn processor(text: &str) -> Result<Processor, String> {
+    let known = text.parse().ok().filter(|processor: &Processor| processor.is_host());
+    known.ok_or_else(|| "it is x86 or aarch64".to_owned())
 }
 
 /// The name of a mapping, or all of them.

@@ -16,7 +16,7 @@ use crate::{
     cli::{Format, VerifyMappingArgs},
     conditions,
     format::{columns, json, markdown_table},
-    litmus, mix, mutants, output,
+    host, litmus, mix, mutants, output,
     render::{self, Lost},
 };
 
@@ -72,6 +72,11 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
 
 /// What is printed, and whether every mapping is kept, or every mutant caught.
 fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
+    if args.host.is_some() {
+        let (text, right, found) = host::work(args, &sets(args), |set| shard(args, set))?;
+        write(args, &found)?;
+        return Ok((text, right));
+    }
     if args.mutants && args.optimize {
         let rows = conditions::rows().map_err(|error| Diagnostic::new(error.to_string()))?;
         let text = match args.format {

@@ -4,9 +4,11 @@
 //! [`check`] compares the final states of both. [`programs`] makes the programs. Behind the optimizer, [`optimize`] makes it
 //! another source program first.
 
+pub mod beside;
 pub mod check;
 pub mod conditions;
 pub mod cycles;
+pub mod host;
 pub mod mix;
 pub mod mutants;
 mod numbers;

@@ -23,9 +23,14 @@ use crate::{
 /// What all mappings are compared on: a target that has every fence and every scope.
 pub const TARGET: (&str, PtxVersion) = ("sm_90", PtxVersion(8, 6));
 
+/// The names of our strategies.
+pub fn strategies() -> impl Iterator<Item = &'static str> {
+    Strategy::iter().map(Into::into)
+}
+
 /// The names of all mappings: our strategies, then those of others.
 pub fn names() -> Vec<&'static str> {
-    Strategy::iter().map(Into::into).chain(OTHERS.iter().map(|other| other.name)).collect()
+    strategies().chain(OTHERS.iter().map(|other| other.name)).collect()
 }
 
 /// The mapping of this name.

@@ -247,7 +247,7 @@ pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoPro
 }
 
 /// An instruction that is no atomic operation, as PTX has it.
-fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
+pub(crate) fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
     Some(match instruction {
         Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
             Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Semantics::WEAK }

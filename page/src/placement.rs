@@ -1,10 +1,18 @@
 //! Where the threads of a test run, changed in its text.
 
-use ptx_memory_model::{litmus::Litmus, place::Place};
+use ptx_memory_model::{
+    litmus::Litmus,
+    place::{Place, Processor},
+};
 
-/// The text of a test with a thread at another place. All else stays as it is; `None` if the text has no such thread.
+/// The text of a test with a thread at another place. All else stays as it is; `None` if the text has no such thread, or if that runs
+/// on the host.
 pub fn placed(text: &str, thread: usize, place: Place) -> Option<String> {
     let at = Litmus::threads(text).ok()?.into_iter().nth(thread)?;
+    let processor = text[at.clone()].rsplit('@').next().and_then(|word| word.trim().parse::<Processor>().ok());
+    if processor.is_some_and(Processor::is_host) {
+        return None;
+    }
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
     let words = format!("P{thread}@cta {},{cluster}gpu {}", place.cta, place.gpu);
     // What follows stays where it is, if there is room.
@@ -46,5 +54,6 @@ mod tests {
         assert_eq!(placed(wrong, 1, Place::default()).map(|text| text.contains("P1@cta 0,gpu 0 ;")), Some(true));
         assert_eq!(placed(wrong, 2, Place::default()), None);
         assert_eq!(placed("PTX", 0, Place::default()), None);
+        assert_eq!(placed("PTX t\n{ x=0; }\n P0@x86 ;\n NOP ;\n", 0, Place::default()), None);
     }
 }

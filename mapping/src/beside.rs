@@ -1,0 +1,235 @@
+//! Programs of which some threads run on the host, and the others on the GPU.
+
+use ptx_memory_model::{
+    place::Scope,
+    program::{Instruction, Program},
+    ptx::Ptx,
+    source::{self, Cpp, Rules, read::Source},
+};
+
+use crate::{
+    check::{Counterexample, Verdict, bounded, judge, of_source},
+    host::HostMapping,
+    numbers::Numbers,
+    programs::{self, Set},
+    translate::{Mapping, NoProgram, inline, operations},
+    verify::{EXPANSIONS, Found, on_all_cores},
+};
+
+/// What came of programs of which some threads run on the host.
+#[derive(Default)]
+pub struct Report {
+    pub programs: u64,
+    pub undefined: u64,
+    /// Choices of the threads that run on the host.
+    pub mixtures: u64,
+    /// Different programs of both processors.
+    pub lowered: u64,
+    /// Executions that were looked at, of both models.
+    pub candidates: u64,
+    /// By the number of the mapping of the host.
+    pub cells: Vec<Cell>,
+}
+
+/// What came of one mapping of the host.
+#[derive(Clone, Default)]
+pub struct Cell {
+    /// Choices of the host's threads and of a mapping for the others.
+    pub mixtures: u64,
+    pub not_kept: u64,
+    pub unknown: u64,
+    /// A smallest program that is not kept.
+    pub example: Option<Found>,
+}
+
+impl Cell {
+    fn add(&mut self, other: Self) {
+        self.mixtures += other.mixtures;
+        self.not_kept += other.not_kept;
+        self.unknown += other.unknown;
+        if let Some(found) = other.example {
+            self.consider(found);
+        }
+    }
+
+    fn consider(&mut self, found: Found) {
+        let size = |found: &Found| {
+            let threads = &found.source.program.threads;
+            (threads.iter().map(|thread| thread.code.len()).sum::<usize>(), threads.len(), found.source.to_string())
+        };
+        if self.example.as_ref().is_none_or(|known| size(&found) < size(known)) {
+            self.example = Some(found);
+        }
+    }
+}
+
+impl Report {
+    /// Adds what came of other programs.
+    pub fn add(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.undefined += other.undefined;
+        self.mixtures += other.mixtures;
+        self.lowered += other.lowered;
+        self.candidates += other.candidates;
+        self.cells.resize(self.cells.len().max(other.cells.len()), Cell::default());
+        self.cells.iter_mut().zip(other.cells).for_each(|(cell, other)| cell.add(other));
+    }
+}
+
+/// Checks mappings of the host beside mappings of the GPU on a set of programs, at scope sys: every choice of the threads that run
+/// on the host, with at least one of them; of every `shard.1` programs, number `shard.0`.
+///
+/// # Errors
+/// If a mapping has instructions that the model does not know.
+pub fn beside(
+    hosts: &[HostMapping],
+    mappings: &[Mapping<'_>],
+    set: Set,
+    rules: Rules,
+    shard: (usize, usize),
+) -> Result<Report, NoProgram> {
+    each(hosts, mappings, rules, shard, &|shard, check| programs::each(set, EXPANSIONS[0].values(), shard, check))
+}
+
+/// The same for programs that are given.
+///
+/// # Errors
+/// As of [`beside`].
+pub fn beside_these(
+    hosts: &[HostMapping],
+    mappings: &[Mapping<'_>],
+    sources: &[Source],
+    rules: Rules,
+) -> Result<Report, NoProgram> {
+    each(hosts, mappings, rules, (1, 1), &|(k, n), check| {
+        sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
+    })
+}
+
+type Each<'e> = &'e (dyn Fn((usize, usize), &mut dyn FnMut(&str, &Program<Cpp>)) + Sync);
+
+fn each(
+    hosts: &[HostMapping],
+    mappings: &[Mapping<'_>],
+    rules: Rules,
+    shard: (usize, usize),
+    programs: Each<'_>,
+) -> Result<Report, NoProgram> {
+    let reports = on_all_cores(shard, |shard| {
+        let report = Report { cells: vec![Cell::default(); hosts.len()], ..Report::default() };
+        let mut checker = Beside { hosts, mappings, rules, numbers: Numbers::default(), report };
+        let mut error = None;
+        programs(shard, &mut |name, program| {
+            if error.is_none() {
+                error = checker.check(name, program).err();
+            }
+        });
+        error.map_or(Ok(checker.report), Err)
+    })?;
+    let mut whole = Report::default();
+    reports.into_iter().for_each(|report| whole.add(report));
+    Ok(whole)
+}
+
+struct Beside<'m> {
+    hosts: &'m [HostMapping],
+    mappings: &'m [Mapping<'m>],
+    rules: Rules,
+    numbers: Numbers,
+    report: Report,
+}
+
+impl Beside<'_> {
+    fn check(&mut self, name: &str, program: &Program<Cpp>) -> Result<(), NoProgram> {
+        self.report.programs += 1;
+        let limits = bounded(program, EXPANSIONS[0].limits());
+        let program = &at_scope_sys(program);
+        let admitted = source::search::outcomes(program, self.rules, of_source(limits));
+        self.report.candidates += admitted.outcomes.candidates;
+        if admitted.undefined {
+            self.report.undefined += 1;
+            return Ok(());
+        }
+        let threads = program.threads.len();
+        let mut judged: Vec<(Program<Ptx>, Verdict)> = Vec::new();
+        for (number, mapping) in self.mappings.iter().enumerate() {
+            let Some(whole) = self.lowered(program, mapping)? else { continue };
+            for (index, host) in self.hosts.iter().enumerate() {
+                for on_host in 1..1_usize << threads {
+                    let lowered = with_host(program, &whole, host, on_host)?;
+                    let known = judged.iter().position(|(other, _)| *other == lowered);
+                    let known = match known {
+                        Some(known) => known,
+                        None => {
+                            let (verdict, candidates) = judge(&admitted, &lowered, limits);
+                            self.report.candidates += candidates;
+                            self.report.lowered += 1;
+                            judged.push((lowered, verdict));
+                            judged.len() - 1
+                        }
+                    };
+                    self.report.mixtures += 1;
+                    let cell = &mut self.report.cells[index];
+                    cell.mixtures += 1;
+                    match &judged[known] {
+                        (_, Verdict::Sound | Verdict::SoundIf(_)) => {}
+                        (_, Verdict::Unknown(_)) => cell.unknown += 1,
+                        (lowered, Verdict::Unsound(states)) => {
+                            cell.not_kept += 1;
+                            let source = Source { name: name.to_owned(), program: program.clone() };
+                            let mapping = format!("{} beside {}", host.name, mapping.name);
+                            let (lowered, states) = (lowered.clone(), states.clone());
+                            let example = Counterexample { mapping: number, lowered, states };
+                            cell.consider(Found { mapping, source, example });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole program on the GPU; nothing where the mapping has nothing for one of its operations.
+    fn lowered(&mut self, program: &Program<Cpp>, mapping: &Mapping<'_>) -> Result<Option<Program<Ptx>>, NoProgram> {
+        let mut numbers = Vec::new();
+        for (op, read) in operations(program, EXPANSIONS[0].access())? {
+            match mapping.sequence(&op, read) {
+                Ok(sequence) => numbers.push(self.numbers.of(&sequence)),
+                Err(NoProgram::Unsupported(_) | NoProgram::NoRow { .. }) => return Ok(None),
+                Err(unmodelled) => return Err(unmodelled),
+            }
+        }
+        inline(program, &self.numbers.all(&numbers)).map(Some)
+    }
+}
+
+/// The program with these threads on the host, by the bits of a number.
+fn with_host(
+    source: &Program<Cpp>,
+    lowered: &Program<Ptx>,
+    host: &HostMapping,
+    on_host: usize,
+) -> Result<Program<Ptx>, NoProgram> {
+    let mut program = lowered.clone();
+    for (index, (thread, source)) in program.threads.iter_mut().zip(&source.threads).enumerate() {
+        if on_host >> index & 1 != 0 {
+            *thread = host.thread(source)?;
+        }
+    }
+    Ok(program)
+}
+
+/// The program with every scope that of the system.
+fn at_scope_sys(program: &Program<Cpp>) -> Program<Cpp> {
+    let mut program = program.clone();
+    for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        match &mut statement.instruction {
+            Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
+                access.scope = Scope::Sys;
+            }
+            Instruction::Fence(fence) => fence.scope = Scope::Sys,
+            _ => {}
+        }
+    }
+    program
+}
