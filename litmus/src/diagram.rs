@@ -115,7 +115,7 @@ pub struct Relations {
 }
 
 #[rustfmt::skip]
-pub const RELATIONS: [Relations; 25] = [
+pub const RELATIONS: [Relations; 24] = [
     Relations { name: "po",             color: "#8a8f98", words: "precedes in program order" },
     Relations { name: "rf",             color: "#1a7f37", words: "is read by" },
     Relations { name: "co",             color: "#9a6700", words: "precedes in coherence order" },
@@ -139,7 +139,6 @@ pub const RELATIONS: [Relations; 25] = [
     Relations { name: "open dependency", color: "#57606a", words: "gives a value that may or may not decide" },
     Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
     Relations { name: "local",          color: "#8a8f98", words: "is kept by its processor in front of" },
-    Relations { name: "hazard",         color: "#0b7285", words: "precedes a read of its place that does not see" },
     Relations { name: "before",         color: "#57606a", words: "precedes" },
 ];
 

@@ -67,6 +67,10 @@ pub struct Syntactic {
     pub data: Relation,
     /// From a read to all behind a branch that is decided by it.
     pub control: Relation,
+    /// From the read of a compare and exchange that succeeds, through any of these.
+    pub picked: Relation,
+    /// The same, through an address.
+    pub picked_address: Relation,
 }
 
 /// A candidate execution: the choices that the axioms judge.
@@ -227,7 +231,7 @@ impl<'p, L: Language> Combination<'p, L> {
             writes: inits,
             fences: Set(0),
             host: Set(0),
-            syntactic: Syntactic { address: empty, data: empty, control: empty },
+            syntactic: Syntactic { address: empty, data: empty, control: empty, picked: empty, picked_address: empty },
         };
         let mut base = Vec::with_capacity(paths.len());
         for (thread, path) in paths.iter().enumerate() {
@@ -253,7 +257,9 @@ impl<'p, L: Language> Combination<'p, L> {
                 }
                 if is_host {
                     skeleton.host.insert(here);
-                    let Syntactic { address, data, control } = &mut skeleton.syntactic;
+                    let Syntactic { address, data, control, picked, picked_address } = &mut skeleton.syntactic;
+                    event.written.picked.for_each(|read| picked.insert(first + read, here));
+                    event.written.picked_address.for_each(|read| picked_address.insert(first + read, here));
                     event.written.address.for_each(|read| address.insert(first + read, here));
                     event.written.data.for_each(|read| data.insert(first + read, here));
                     event.written.control.for_each(|read| control.insert(first + read, here));

@@ -36,6 +36,7 @@
 //!   which, and a verdict that hangs on it is `None`.
 //! - [`ptx::search::witness`] and [`ptx::explain::explain`] give an [`execution::Execution`]: events, program order, reads-from,
 //!   coherence, Fence-SC order, barriers and values. [`ptx::axioms::Judged`] adds synchronization, observation and causality.
+//! - Threads may run on the host, x86-64 or AArch64: [`host`].
 //! - [`ptx::search::race`] finds a data race. Asynchronous operations, mbarriers and tensor memory are in
 //!   [`ptx::asynchronous`], and what the manual leaves open about them in [`ptx::readings`].
 //!

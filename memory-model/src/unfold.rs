@@ -17,7 +17,7 @@ use self::{
     rounds::{Round, held, may_idle},
     state::{State, one},
     thread::{Held, Unfold, Unfolded},
-    written::Sources,
+    written::{Depends, Sources},
 };
 pub use self::{
     path::{Ending, EventKind, Node, Path, PathBarrier, PathEvent, Term, Written},
@@ -218,7 +218,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                     state.set(*d, value, decided);
                 }
                 Instruction::Fence(fence) => {
-                    let written = state.sources.access(Operand::Immediate(0));
+                    let written = state.sources.access(Operand::Immediate(0), &[]);
                     state.event(PathEvent { written, ..PathEvent::new(EventKind::Fence(*fence), pc) });
                 }
                 Instruction::Barrier(barrier) => {
@@ -292,8 +292,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                     state.set(*d, value, decided | depends);
                     return Ok(());
                 }
-                let written = state.sources.access(a.base);
-                state.sources.set(*d, state.sources.read(state.path.events.len(), span, written));
+                let written = state.sources.access(a.base, &[]);
+                state.sources.set(*d, state.sources.read(state.path.events.len(), span, a.base));
                 let event =
                     PathEvent { span, depends, written, vector, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let read = state.read(event);
@@ -309,8 +309,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                     state.hold(span, self.initial(span), value, state.decided(*b) | state.decided(a.base));
                     return Ok(());
                 }
-                let written = Written { data: state.sources.operand(*b), ..state.sources.access(a.base) };
-                state.sources.write(span, written.data | written.address);
+                let written = state.sources.access(a.base, &[*b]);
+                state.sources.write(span, state.sources.operands(&[a.base, *b]));
                 state.event(PathEvent {
                     span,
                     value,
@@ -347,7 +347,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         let Instruction::Rmw { op, d, a, b, c, ty, access } = instruction else { return Ok(()) };
         let span = self.touch(state, *a, *ty, true, pc)?;
         let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
-        let written = Written { data: state.sources.operands(&[*b, *c]), ..state.sources.access(a.base) };
+        let written = state.sources.access(a.base, &[*b, *c]);
+        let (base, expected, operands) = (a.base, state.sources.operand(*b), state.sources.operands(&[a.base, *b, *c]));
         let [b, c] = [state.operand(*b), state.operand(*c)];
         if self.is_private(span) {
             let (old, before) = state.held(span, self.initial(span));
@@ -363,13 +364,10 @@ impl<'p, L: Language> Unfold<'p, L> {
         let reduction = d.is_none();
         let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
         let index = state.path.events.len();
-        let mut old = state.read(PathEvent {
-            depends: state.decided(a.base),
-            written: Written { data: Set(0), ..written },
-            ..read
-        });
+        let mut old =
+            state.read(PathEvent { depends: state.decided(a.base), written: state.sources.access(base, &[]), ..read });
         if let Some(d) = *d {
-            state.sources.set(d, state.sources.read(index, span, written));
+            state.sources.set(d, state.sources.read(index, span, base));
         }
         let mut depends = decided;
         let value = match (op, op.arithmetic()) {
@@ -391,6 +389,9 @@ impl<'p, L: Language> Unfold<'p, L> {
                     None => self.run(failed)?,
                 }
                 state.path.constraints.push((equal, true));
+                if let Some(d) = *d {
+                    state.sources.set(d, state.sources.expected(index, span, base, expected));
+                }
                 depends = depends | one(index) | state.reads(b);
                 let expected = state.compute(Computation::MOV, *ty, [b; 3]);
                 old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
@@ -399,8 +400,12 @@ impl<'p, L: Language> Unfold<'p, L> {
             _ => state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c)),
         };
         depends = depends | state.reads(value);
-        let computed = if op.arithmetic().is_some() { one(index) } else { Set(0) };
-        state.sources.write(span, written.data | written.address | computed);
+        let computed = match op {
+            RmwOp::Atom(AtomOp::Cas) => Depends { on: Set(0), picked: one(index) },
+            RmwOp::Atom(AtomOp::Exch) => Depends::default(),
+            _ => Depends { on: one(index), picked: Set(0) },
+        };
+        state.sources.write(span, operands | computed);
         let write = PathEvent { written, ..PathEvent::new(EventKind::Write(*access), pc) };
         state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
         if let Some(d) = *d {

@@ -1,7 +1,7 @@
 //! AArch64: what orders the accesses of one thread, by the names of the Arm Architecture Reference Manual, B2.3, and of herd7's
 //! aarch64.cat.
 
-use super::{HostFence, Orders};
+use super::{HostFence, Orders, rule::Rule};
 use crate::{
     execution::{Execution, Skeleton},
     ptx::{Fence, Ptx, Sem, Semantics},
@@ -72,20 +72,30 @@ impl<'x> Thread<'x> {
         let (po, of) = (self.x.po, &self.x.syntactic);
         let within = |relation: Relation| relation.between(self.all, self.all);
         let (address, data, control) = (within(of.address), within(of.data), within(of.control));
-        address.between(self.all, self.memory())
-            | data.between(self.all, self.writes)
-            | control.between(self.all, self.writes)
-            | address.between(self.all, self.memory()).then(&po.between(self.memory(), self.writes))
-            | (address | data).then(&self.next_reads)
+        let behind = address.between(self.all, self.memory()).then(&po.between(self.memory(), self.writes));
+        Rule::Address.of(address.between(self.all, self.memory()))
+            | Rule::Data.of(data.between(self.all, self.writes))
+            | Rule::Control.of(control.between(self.all, self.writes))
+            | Rule::BehindAddress.of(behind)
+            | Rule::Picked.of(self.pob())
+            | Rule::Forwarded.of((address | data).then(&self.next_reads))
+    }
+
+    /// Pick-ordered-before.
+    fn pob(&self) -> Relation {
+        let (po, of) = (self.x.po, &self.x.syntactic);
+        let through = of.picked_address.between(self.all, self.memory());
+        of.picked.between(self.all, self.writes) | through.then(&po.between(self.memory(), self.writes))
     }
 
     /// Atomic-ordered-before.
     fn aob(&self) -> Relation {
         let rmw = self.x.rmw.between(self.reads, self.writes);
-        rmw | rmw.then(&self.next_reads).between(self.reads, self.acquires | self.acquires_pc)
+        let acquired = rmw.then(&self.next_reads).between(self.reads, self.acquires | self.acquires_pc);
+        rmw | Rule::AtomicAcquired.of(acquired)
     }
 
-    /// Barrier-ordered-before.
+    /// Barrier-ordered-before, but for a `DMB` of all, which [`order`](super::order) has.
     fn bob(&self) -> Relation {
         let (po, memory) = (self.x.po, self.memory());
         let dmb = |orders| self.fences(move |of| matches!(of, HostFence::Dmb(of) if of.orders() == orders));
@@ -93,35 +103,29 @@ impl<'x> Thread<'x> {
         let discarded = self.reads & self.x.filter(|event| event.reduction);
         let both = self.x.rmw.between(self.acquires, self.releases);
         let behind = both.pairs().map(|(_, write)| write).collect();
-        self.over(memory, dmb(Orders::All), memory)
-            | self.over(self.reads - discarded, dmb(Orders::Loads), memory)
-            | self.over(self.writes, dmb(Orders::Stores), self.writes)
-            | po.between(behind, memory)
-            | po.between(self.releases, self.acquires)
-            | po.between(self.acquires | self.acquires_pc, memory)
-            | po.between(memory, self.releases)
+        Rule::DmbLoads.of(self.over(self.reads - discarded, dmb(Orders::Loads), memory))
+            | Rule::DmbStores.of(self.over(self.writes, dmb(Orders::Stores), self.writes))
+            | Rule::AtomicBoth.of(po.between(behind, memory))
+            | Rule::ReleaseAcquire.of(po.between(self.releases, self.acquires))
+            | Rule::Acquire.of(po.between(self.acquires | self.acquires_pc, memory))
+            | Rule::Release.of(po.between(memory, self.releases))
     }
 
     /// IFB-ordered-before: what is behind an `ISB` that a read decides about.
     fn ifb(&self) -> Relation {
         let (po, of, isb) = (self.x.po, &self.x.syntactic, self.fences(|of| of == HostFence::Isb));
         let behind = po.between(isb, self.memory());
-        let through = of.address.between(self.all, self.memory()).then(&po.between(self.memory(), isb));
-        (of.control.between(self.all, isb) | through).then(&behind)
+        let address = of.address | of.picked_address;
+        let through = address.between(self.all, self.memory()).then(&po.between(self.memory(), isb));
+        Rule::Isb.of((of.control | of.picked).between(self.all, isb).then(&behind))
+            | Rule::IsbAddress.of(through.then(&behind))
     }
 }
 
-/// Locally-ordered-before, and what hazards order.
+/// Locally-ordered-before. What hazards order (Exp-haz-ob) follows: of two reads of one place, the first sees nothing newer than the
+/// second, so that it overlooks the same writes.
 pub fn local_order(execution: &Execution<Ptx>, thread: Set) -> Relation {
     let of = Thread::new(&execution.skeleton, thread);
     let successors = of.po_loc.between(of.memory(), of.writes);
-    successors | of.dob() | of.aob() | of.bob() | of.ifb()
-}
-
-/// Explicitly-hazard-ordered-before: of two reads of one location, the first is in front of a write of another thread that the
-/// second does not see.
-pub fn hazards(x: &Skeleton<Ptx>, fr: &Relation, thread: Set) -> Relation {
-    let of = Thread::new(x, thread);
-    let external = Relation::from_fn(x.len(), |a, b| fr.contains(a, b) && !x.same_thread(a, b));
-    of.po_loc.between(of.reads, of.reads).then(&external)
+    Rule::Successor.of(successors) | of.dob() | of.aob() | of.bob() | of.ifb()
 }

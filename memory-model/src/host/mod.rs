@@ -5,6 +5,7 @@
 
 pub mod aarch64;
 pub mod order;
+pub mod rule;
 pub mod x86;
 
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};

@@ -4,7 +4,7 @@
 //! writes, and as an acquire, if it reads; what is in front of it and behind it is what its processor keeps there. On top of the
 //! axioms of PTX there is one of the host: its accesses, its full barriers and the `fence.sc.sys` of GPUs take effect one after the other.
 
-use super::{aarch64, x86};
+use super::{aarch64, rule::Rule, x86};
 use crate::{
     execution::{Execution, Skeleton},
     place::{Processor, Scope},
@@ -54,7 +54,8 @@ pub fn local_order(execution: &Execution<Ptx>) -> Relation {
             Processor::Gpu => continue,
         };
         let both = events & (x.memory() | full);
-        all = all | ordered | x.po.between(both, full & events) | x.po.between(full & events, both);
+        let barriers = x.po.between(both, full & events) | x.po.between(full & events, both);
+        all = all | ordered | Rule::FullBarrier.of(barriers);
     }
     all
 }
@@ -93,14 +94,10 @@ impl Effects {
         let every = union(x.len(), &communication).closure();
         let into = every.between(accesses, !accesses).then(base_causality).between(accesses, nodes);
         let out_of = base_causality.then(&every.between(!accesses, accesses)).between(fences, accesses);
-        let among = every.between(accesses, accesses);
-        let mut hazards = Relation::empty(x.len());
-        for (_, events) in threads(x).filter(|(processor, _)| *processor == Processor::AArch64) {
-            hazards = hazards | aarch64::hazards(x, fr, events);
-        }
+        let among = Rule::Communication.of(every.between(accesses, accesses));
+        let (into, out_of) = (Rule::IntoFence.of(into), Rule::OutOfFence.of(out_of));
         let mut steps: Parts = vec![("local", local_order(execution).between(nodes, nodes))];
         steps.extend(communication.iter().map(|(name, part)| (*name, part.between(accesses, accesses))));
-        steps.push(("hazard", hazards.between(nodes, nodes)));
         steps.push(("sc", execution.sc.between(nodes, nodes)));
         steps.push(("base causality", base_causality.between(nodes, nodes)));
         Self { steps, over: into | out_of | among, communication, base_causality: *base_causality }

@@ -1,10 +1,10 @@
 //! x86-TSO: what orders the accesses of one thread. After Owens, Sarkar and Sewell, 'A Better x86 Memory Model: x86-TSO' (TPHOLs
 //! 2009), in the form that herd7's x86tso.cat has.
 
-use super::HostFence;
+use super::rule::Rule;
 use crate::{
     execution::Skeleton,
-    ptx::{Fence, Ptx},
+    ptx::Ptx,
     relation::{Relation, Set},
     unfold::EventKind,
 };
@@ -22,9 +22,9 @@ fn is_locked(x: &Skeleton<Ptx>, event: usize) -> bool {
 pub fn local_order(x: &Skeleton<Ptx>, thread: Set) -> Relation {
     let (reads, writes) = (thread & x.reads, thread & x.writes);
     let locked = thread.filter(|&event| is_locked(x, event)).collect::<Set>();
-    let mfence = EventKind::Fence(Fence::Host(HostFence::Mfence));
-    let fences = thread.filter(|&event| x.events[event].kind == mfence).collect();
-    let po = x.po.between(reads | writes, reads | writes);
-    let passes = po.between(writes - locked, reads - locked);
-    (po - passes) | x.po.between(writes, fences).then(&x.po.between(fences, reads))
+    let (po, all) = (x.po, reads | writes);
+    Rule::ReadFirst.of(po.between(reads, all))
+        | Rule::Writes.of(po.between(writes, writes))
+        | Rule::LockedFirst.of(po.between(writes & locked, reads))
+        | Rule::LockedLast.of(po.between(writes, reads & locked))
 }

@@ -25,6 +25,8 @@
 //! Every CTA has its own variables in `.shared` memory: where there are several, `x$P1` is the `x` of P1's CTA, and `mapa r0, x, 1`
 //! the address of that of CTA 1 in the thread's cluster.
 //!
+//! A thread of the host is `P1@x86` or `P1@aarch64`, and its cells are instructions as herd7 spells them: `docs/host.md`.
+//!
 //! Asynchronous instructions name variables where PTX has addresses and descriptors: `tcgen05.mma.cta_group::1.kind::f16 [d], a, b,
 //! 0, 1`. A variable that is used in tensor memory is there, and each CTA has its own; `.shared x=0` and `.tensor t=0` say where a
 //! variable is. An mbarrier that begins with a number other than 0 is initialized for so many arrivals before the test begins.

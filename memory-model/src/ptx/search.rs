@@ -9,7 +9,8 @@
 //! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
 //!    order. The outcomes are the products of what the locations allow.
 //!
-//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: `search/encode.rs`.
+//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: `search/encode.rs`. Where there are
+//! threads of the host, coherence orders are not chosen location by location: `search/compound.rs`.
 
 use std::cell::Cell;
 
@@ -278,6 +279,10 @@ const MAX_QUORUM_EVENTS: usize = 24;
 /// them does so through another fence, which has its own order with the second. The same holds of two that nothing follows.
 fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
     let fences = relations::sc_fences(x);
+    if (Set::first(x.len()) - x.inits - x.host).is_empty() {
+        // Barriers of the host alone are ordered by what takes effect before what.
+        return Vec::new();
+    }
     let others = Set::first(x.len()) - fences - x.inits;
     let all = fences.into_iter().all(|a| (fences - Set::one(a) - morally_strong.row(a)).is_empty());
     let before = x.po.inverse();

@@ -99,6 +99,10 @@ pub struct Written {
     pub data: Set,
     /// Through a branch in front of it.
     pub control: Set,
+    /// Through any of these, where on the way stands what a compare and exchange that succeeds gives: Arm's pick dependencies.
+    pub picked: Set,
+    /// The same, through its address.
+    pub picked_address: Set,
 }
 
 /// The barrier of an arrival or a wait.

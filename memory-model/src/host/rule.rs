@@ -1,0 +1,194 @@
+//! The rules that order what the host does, each by its name.
+//!
+//! A test leaves out each, and sees that a program ends otherwise then.
+
+use strum::{Display, EnumIter};
+
+use crate::relation::Relation;
+
+/// A rule that orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter)]
+pub enum Rule {
+    /// x86-64: a read is in order with all behind it.
+    ReadFirst,
+    /// x86-64: writes are in order.
+    Writes,
+    /// x86-64: what a locked instruction writes is in order with all behind it.
+    LockedFirst,
+    /// x86-64: what a locked instruction reads is in order with all in front of it.
+    LockedLast,
+    /// AArch64: an access is in order with a write of the same place.
+    Successor,
+    /// AArch64: an access whose address is computed.
+    Address,
+    /// AArch64: a write whose value is computed.
+    Data,
+    /// AArch64: a write behind a branch.
+    Control,
+    /// AArch64: a write behind an access whose address is computed.
+    BehindAddress,
+    /// AArch64: a write that depends on a compare and exchange that succeeded.
+    Picked,
+    /// AArch64: a read of what was written by such an access.
+    Forwarded,
+    /// AArch64: a read that acquires from an atomic of its own thread.
+    AtomicAcquired,
+    /// AArch64: `DMB` of reads.
+    DmbLoads,
+    /// AArch64: `DMB` of writes.
+    DmbStores,
+    /// AArch64: an atomic with `AL`.
+    AtomicBoth,
+    /// AArch64: `LDAR` behind `STLR`.
+    ReleaseAcquire,
+    /// AArch64: what is behind an acquire.
+    Acquire,
+    /// AArch64: what is in front of a release.
+    Release,
+    /// AArch64: `ISB` behind a branch.
+    Isb,
+    /// AArch64: `ISB` behind an access whose address is computed.
+    IsbAddress,
+    /// What the host reads is in front of what it acquires.
+    HostAcquires,
+    /// What the host writes releases what is in front of it.
+    HostReleases,
+    /// `MFENCE`, and `DMB` of all accesses: in order with all, and of the order of `fence.sc`.
+    FullBarrier,
+    /// Accesses of the host that communicate over those of GPUs take effect in order.
+    Communication,
+    /// What the host overlooks is in front of what a later fence or release of the GPU is behind.
+    IntoFence,
+    /// What a `fence.sc.sys` is in front of overlooks the host.
+    OutOfFence,
+}
+
+impl Rule {
+    /// What the rule orders.
+    #[cfg(not(test))]
+    pub(crate) fn of(self, relation: Relation) -> Relation {
+        relation
+    }
+
+    /// What the rule orders, if it is not left out.
+    #[cfg(test)]
+    pub(crate) fn of(self, relation: Relation) -> Relation {
+        if LEFT_OUT.get() == Some(self) { Relation::empty(relation.len()) } else { relation }
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static LEFT_OUT: std::cell::Cell<Option<Rule>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+    use crate::{
+        litmus::Litmus,
+        outcome::{Layout, Limits},
+        ptx::{Conventions, search},
+    };
+
+    /// A test that a rule alone forbids: where its threads run, their cells, and the outcome.
+    type Test = (Rule, &'static [(&'static str, &'static str)], &'static str);
+
+    const G0: &str = "cta 0,gpu 0";
+    const G1: &str = "cta 0,gpu 1";
+
+    #[rustfmt::skip]
+    const TESTS: [Test; 26] = [
+        (Rule::ReadFirst, &[("x86", "MOV EAX,[x]; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV [x],$1")], "P0:EAX == 1 /\\ P1:EAX == 1"),
+        (Rule::Writes, &[("x86", "MOV [x],$1; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV EBX,[x]")], "P1:EAX == 1 /\\ P1:EBX == 0"),
+        (Rule::LockedFirst, &[("x86", "MOV EBX,$1; XCHG [x],EBX; MOV EAX,[y]"), ("x86", "MOV EBX,$1; XCHG [y],EBX; MOV EAX,[x]")],
+            "P0:EAX == 0 /\\ P1:EAX == 0"),
+        (Rule::LockedLast, &[("x86", "MOV [x],$1; MOV EAX,$5; LOCK CMPXCHG [y],EBX"), ("x86", "MOV [y],$1; MFENCE; MOV EAX,[x]")],
+            "P0:EAX == 0 /\\ P1:EAX == 0"),
+        (Rule::Successor, &[("aarch64", "MOV W9,#1; STR W9,[y]; STLR W9,[x]; MOV W8,#2; STR W8,[x]"),
+            (G0, "ld.acquire.sys r0, x; ld.weak r1, y")], "P1:r0 == 2 /\\ P1:r1 == 0"),
+        (Rule::Address, &[("aarch64", "MOV W9,#1; STR W9,[x]; DMB ISH; STR W9,[y]"),
+            ("aarch64", "LDR W0,[y]; EOR W1,W0,W0; LDR W2,[x,W1,SXTW]")], "P1:X0 == 1 /\\ P1:X2 == 0"),
+        (Rule::Data, &[("aarch64", "LDR W0,[x]; STR W0,[y]"), ("aarch64", "LDAR W0,[y]; MOV W1,#1; STR W1,[x]")],
+            "P0:X0 == 1 /\\ P1:X0 == 1"),
+        (Rule::Control, &[("aarch64", "LDR W0,[x]; CBNZ W0,on; on:; MOV W1,#1; STR W1,[y]"), ("aarch64", "LDAR W0,[y]; MOV W1,#1; STR W1,[x]")],
+            "P0:X0 == 1 /\\ P1:X0 == 1"),
+        (Rule::BehindAddress, &[("aarch64", "LDR W0,[x]; EOR W1,W0,W0; LDR W2,[z,W1,SXTW]; MOV W3,#1; STR W3,[y]"),
+            ("aarch64", "LDAR W0,[y]; MOV W1,#1; STR W1,[x]")], "P0:X0 == 1 /\\ P1:X0 == 1"),
+        (Rule::Picked, &[("aarch64", "MOV W0,#1; MOV W9,#2; CAS W0,W9,[x]; EOR W1,W0,W0; ADD W1,W1,#1; STR W1,[y]"),
+            ("aarch64", "LDAR W0,[y]; STR W0,[x]")], "P0:X0 == 1 /\\ x == 2 /\\ P1:X0 == 1"),
+        (Rule::Forwarded, &[("aarch64", "MOV W9,#1; STR W9,[x]; DMB ISH; STR W9,[y]"),
+            ("aarch64", "LDR W0,[y]; STR W0,[z]; LDAR W1,[z]; LDR W2,[x]")], "P1:X0 == 1 /\\ P1:X1 == 1 /\\ P1:X2 == 0"),
+        (Rule::AtomicAcquired, &[("aarch64", "MOV W9,#1; STR W9,[x]; DMB ISH; STR W9,[y]"),
+            ("aarch64", "MOV W9,#2; SWP W9,W0,[y]; LDAR W1,[y]; LDR W2,[x]")], "P1:X0 == 1 /\\ P1:X1 == 2 /\\ P1:X2 == 0"),
+        (Rule::DmbLoads, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"), ("aarch64", "LDR W0,[y]; DMB ISHLD; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::DmbStores, &[("aarch64", "MOV W9,#1; STR W9,[x]; DMB ISHST; STR W9,[y]"), ("aarch64", "LDAR W0,[y]; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::AtomicBoth, &[("aarch64", "MOV W9,#1; LDADDAL W9,W8,[x]; LDR W0,[y]"), ("aarch64", "MOV W9,#1; STR W9,[y]; DMB ISH; LDR W0,[x]")],
+            "P0:X0 == 0 /\\ P1:X0 == 0"),
+        (Rule::ReleaseAcquire, &[("aarch64", "MOV W9,#1; STLR W9,[x]; LDAR W0,[y]"), ("aarch64", "MOV W9,#1; STLR W9,[y]; LDAR W0,[x]")],
+            "P0:X0 == 0 /\\ P1:X0 == 0"),
+        (Rule::Acquire, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"), ("aarch64", "LDAPR W0,[y]; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::Release, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"), ("aarch64", "LDAR W0,[y]; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::Isb, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"), ("aarch64", "LDR W0,[y]; CBNZ W0,on; on:; ISB; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::IsbAddress, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"),
+            ("aarch64", "LDR W0,[y]; EOR W1,W0,W0; LDR W2,[z,W1,SXTW]; ISB; LDR W3,[x]")], "P1:X0 == 1 /\\ P1:X3 == 0"),
+        (Rule::HostAcquires, &[(G0, "st.weak x, 1; st.release.sys y, 1"), ("aarch64", "LDAR W0,[y]; LDR W1,[x]")],
+            "P1:X0 == 1 /\\ P1:X1 == 0"),
+        (Rule::HostReleases, &[("x86", "MOV [x],$1; MOV [y],$1"), (G0, "ld.acquire.sys r0, y; ld.weak r1, x")],
+            "P1:r0 == 1 /\\ P1:r1 == 0"),
+        (Rule::FullBarrier, &[("x86", "MOV [x],$1; MFENCE; MOV EAX,[y]"), ("x86", "MOV [y],$1; MFENCE; MOV [z],$1"),
+            (G0, "ld.acquire.sys r0, z; ld.relaxed.sys r1, x")], "P0:EAX == 0 /\\ P2:r0 == 1 /\\ P2:r1 == 0"),
+        (Rule::Communication, &[(G0, "st.relaxed.sys x, 1"), ("x86", "MOV EAX,[x]; MOV EBX,[y]"), (G1, "st.relaxed.sys y, 1"),
+            ("x86", "MOV EAX,[y]; MOV EBX,[x]")], "P1:EAX == 1 /\\ P1:EBX == 0 /\\ P3:EAX == 1 /\\ P3:EBX == 0"),
+        (Rule::IntoFence, &[("aarch64", "MOV W9,#1; STLR W9,[x]; LDAR W0,[y]"), (G0, "st.relaxed.sys y, 1; fence.sc.sys; ld.relaxed.sys r0, x")],
+            "P0:X0 == 0 /\\ P1:r0 == 0"),
+        (Rule::OutOfFence, &[("aarch64", "MOV W9,#1; STLR W9,[x]; LDAR W0,[y]"), (G0, "st.relaxed.sys y, 1; fence.sc.sys; ld.relaxed.sys r0, x")],
+            "P0:X0 == 0 /\\ P1:r0 == 0"),
+    ];
+
+    fn litmus((rule, threads, outcome): Test) -> Litmus {
+        let cells: Vec<Vec<&str>> = threads.iter().map(|(_, code)| code.split("; ").collect()).collect();
+        let header: Vec<String> = threads.iter().enumerate().map(|(index, (at, _))| format!("P{index}@{at}")).collect();
+        let mut text = format!("PTX {rule}\n{{ a=0; b=0; x=0; y=0; z=0; }}\n {} ;\n", header.join(" | "));
+        for row in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
+            let row: Vec<&str> =
+                cells.iter().map(|cells| cells.get(row).map_or("", |cell| cell.trim_end_matches(';'))).collect();
+            text += &format!(" {} ;\n", row.join(" | "));
+        }
+        text += &format!("exists ({outcome})\n");
+        Litmus::read(&text).unwrap_or_else(|error| panic!("{text}{error}"))
+    }
+
+    /// Whether a test ends as it asks, without a rule.
+    fn ends(test: &Litmus, without: Option<Rule>) -> bool {
+        LEFT_OUT.set(without);
+        let found = search::outcomes(&test.program, Conventions::MANUAL, Limits::default());
+        LEFT_OUT.set(None);
+        found.holds(&test.condition, &Layout::new(&test.program)).expect("it is known")
+    }
+
+    #[test]
+    fn each_rule_counts() {
+        let wrong: Vec<String> = TESTS
+            .iter()
+            .filter_map(|&test| {
+                let (rule, litmus) = (test.0, litmus(test));
+                match (ends(&litmus, None), ends(&litmus, Some(rule))) {
+                    (false, true) => None,
+                    (with, without) => Some(format!("{rule}: with it {with}, without it {without}")),
+                }
+            })
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        for rule in Rule::iter() {
+            assert!(TESTS.iter().any(|(of, ..)| *of == rule), "no test for {rule}");
+        }
+    }
+}
