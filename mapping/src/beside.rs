@@ -12,7 +12,7 @@ use crate::{
     host::HostMapping,
     numbers::Numbers,
     programs::{self, Set},
-    translate::{Mapping, NoProgram, inline, operations},
+    translate::{Mapping, NoProgram, inline, operations, typed},
     verify::{EXPANSIONS, Found, on_all_cores},
 };
 
@@ -143,7 +143,7 @@ impl Beside<'_> {
     fn check(&mut self, name: &str, program: &Program<Cpp>) -> Result<(), NoProgram> {
         self.report.programs += 1;
         let limits = bounded(program, EXPANSIONS[0].limits());
-        let program = &at_scope_sys(program);
+        let program = &typed(&at_scope_sys(program), EXPANSIONS[0].values().ty)?;
         let admitted = source::search::outcomes(program, self.rules, of_source(limits));
         self.report.candidates += admitted.outcomes.candidates;
         if admitted.undefined {
