@@ -652,11 +652,9 @@ pub struct TargetArgs {
 /// model allows for the result must be one that the C++ model allows for the source.
 #[derive(Args)]
 #[command(after_help = "Example:
-  ptx-atomics verify-mapping
   ptx-atomics verify-mapping --set four --all --shard 1/16
   ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
   ptx-atomics verify-mapping --mutants --expansion 4
-  ptx-atomics verify-mapping --optimize
   ptx-atomics verify-mapping --mix recommended,hopper-guide
   ptx-atomics verify-mapping --host aarch64
 
@@ -668,8 +666,7 @@ pub struct VerifyMappingArgs {
     /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences,
     /// rmws, exchanges (the classical shapes), placements (at every scope and place), plain-four, plain-accesses,
     /// plain-fences, plain-rmws, plain-exchanges (with plain data behind guards), waiting, waiting-placements (loops that
-    /// wait), fenced, fenced-placements (fences beside others), unwritten (updates that change nothing) [default: all of
-    /// these]
+    /// wait), fenced, fenced-placements (fences beside others), unwritten (updates that change nothing) [default: all]
     #[arg(long = "set", value_name = "SET", value_parser = named::<Set>)]
     pub sets: Vec<Set>,
     /// How atomics are done: each expansion, by its number in the output. Its operation stands for every read-modify-write
@@ -697,8 +694,7 @@ pub struct VerifyMappingArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping, conflicts_with_all = ["optimize", "mutants", "expansions"])]
     pub mix: Vec<String>,
     /// Compile some threads of each program for the host, x86 or aarch64, by the mappings of GCC and LLVM, and the others by every
-    /// strategy, or by those of --mix: every choice of the threads, at scope sys. With --mutants, make each row of the host's mapping
-    /// wrong, and look whether programs show it
+    /// strategy, or by those of --mix, at scope sys; with --mutants, make each row of the host's mapping wrong
     #[arg(long, value_name = "PROCESSOR", value_parser = processor, conflicts_with_all = ["optimize", "expansions", "within_threads"])]
     pub host: Option<Processor>,
     /// With --mix, choose for each operation: a thread calls what other compilers have made

@@ -6,7 +6,7 @@ use crate::{
     place::Place,
     program::{Language, Location, Program, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{EventKind, Path, PathBarrier, PathEvent, Term},
+    unfold::{EventKind, Path, PathBarrier, PathEvent, Term, Written},
 };
 
 /// A memory operation, a fence, or a part of a barrier.
@@ -71,6 +71,23 @@ pub struct Syntactic {
     pub picked: Relation,
     /// The same, through an address.
     pub picked_address: Relation,
+}
+
+impl Syntactic {
+    /// Adds what an event depends on, of a thread whose events begin with the first one.
+    fn insert(&mut self, first: usize, here: usize, written: &Written) {
+        let Self { address, data, control, picked, picked_address } = self;
+        let all = [
+            (address, written.address),
+            (data, written.data),
+            (control, written.control),
+            (picked, written.picked),
+            (picked_address, written.picked_address),
+        ];
+        for (relation, reads) in all {
+            reads.for_each(|read| relation.insert(first + read, here));
+        }
+    }
 }
 
 /// A candidate execution: the choices that the axioms judge.
@@ -177,6 +194,20 @@ pub struct Combination<'p, L: Language> {
     starts: Vec<Value>,
 }
 
+/// The write of what memory has at the start.
+fn initial<L: Language>(program: &Program<L>, location: Span) -> Event<L> {
+    Event {
+        thread: None,
+        kind: EventKind::Init,
+        address: location,
+        location,
+        reduction: false,
+        operation: None,
+        memory: program.locations[usize::from(location.variable.0)].memory,
+        statement: 0,
+    }
+}
+
 impl<'p, L: Language> Combination<'p, L> {
     /// # Errors
     /// If there are more events than a relation holds.
@@ -206,18 +237,8 @@ impl<'p, L: Language> Combination<'p, L> {
         if len > MAX_EVENTS {
             return Err(Limit::Events);
         }
-        let init = |&location: &Span| Event {
-            thread: None,
-            kind: EventKind::Init,
-            address: location,
-            location,
-            reduction: false,
-            operation: None,
-            memory: program.locations[usize::from(location.variable.0)].memory,
-            statement: 0,
-        };
         let mut events: Vec<Event<L>> = Vec::with_capacity(len);
-        events.extend(locations.iter().map(init));
+        events.extend(locations.iter().map(|location| initial(program, *location)));
         let inits = Set::first(events.len());
         let empty = Relation::empty(len);
         let mut skeleton = Skeleton {
@@ -257,12 +278,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 }
                 if is_host {
                     skeleton.host.insert(here);
-                    let Syntactic { address, data, control, picked, picked_address } = &mut skeleton.syntactic;
-                    event.written.picked.for_each(|read| picked.insert(first + read, here));
-                    event.written.picked_address.for_each(|read| picked_address.insert(first + read, here));
-                    event.written.address.for_each(|read| address.insert(first + read, here));
-                    event.written.data.for_each(|read| data.insert(first + read, here));
-                    event.written.control.for_each(|read| control.insert(first + read, here));
+                    skeleton.syntactic.insert(first, here, &event.written);
                 }
                 if event.rmw {
                     skeleton.rmw.insert(here - 1, here);

@@ -206,12 +206,8 @@ fn thread(
     bits: [u8; 4],
     budget: &mut usize,
 ) -> Thread {
-    let place = Place {
-        gpu: random.one(&[0, 0, 0, 1]),
-        cluster: random.one(&[None, Some(0)]),
-        cta: random.one(&[0, 1]),
-        ..Place::default()
-    };
+    let (gpu, cluster, cta) = (random.one(&[0, 0, 0, 1]), random.one(&[None, Some(0)]), random.one(&[0, 1]));
+    let place = Place { gpu, cluster, cta, ..Place::default() };
     let mut code = Vec::new();
     let mut registers = Vec::new();
     let mut labels = Vec::new();

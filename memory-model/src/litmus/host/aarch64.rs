@@ -8,19 +8,6 @@ use crate::{
     ptx::{Sem, Semantics},
 };
 
-/// `W0` is the low half of `X0`.
-pub(super) fn register(name: &str) -> Option<(String, Type)> {
-    let name = name.to_uppercase();
-    let (ty, number) = match name.split_at_checked(1)? {
-        ("W", number) => (Type::U32, number),
-        ("X", number) => (Type::U64, number),
-        _ => return None,
-    };
-    let plain = number.len() == number.trim_start_matches('0').len() || number == "0";
-    let number = number.parse::<u8>().ok().filter(|number| *number < 31 && plain)?;
-    Some((format!("X{number}"), ty))
-}
-
 const ACQUIRE: Semantics = Semantics { sem: Sem::Acquire, ..PLAIN };
 
 /// Loads.

@@ -2,9 +2,9 @@
 
 use ptx_isa::syntax::{Number, Text};
 
-use super::known;
-use crate::host::HostFence;
+use super::register::known;
 use crate::{
+    host::HostFence,
     litmus::{
         names::{declare, label, register, variable},
         operand::{Cell, NONE, Wrong},

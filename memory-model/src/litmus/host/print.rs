@@ -3,7 +3,8 @@
 use super::{
     aarch64::{ATOMICS, CAS, CONDITIONS, DISCARDING, LOADS, ORDERS, STORES},
     cell::FLAGS,
-    x86::{self, LOCKED, half},
+    register::half,
+    x86::{self, LOCKED},
 };
 use crate::{
     host::HostFence,

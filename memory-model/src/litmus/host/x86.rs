@@ -8,31 +8,8 @@ use crate::{
     ptx::Sem,
 };
 
-/// The registers, by the names of their 64 and of their 32 bits.
-#[rustfmt::skip]
-const REGISTERS: [(&str, &str); 15] = [
-    ("RAX", "EAX"), ("RBX", "EBX"), ("RCX", "ECX"), ("RDX", "EDX"), ("RSI", "ESI"), ("RDI", "EDI"), ("RBP", "EBP"),
-    ("R8", "R8D"), ("R9", "R9D"), ("R10", "R10D"), ("R11", "R11D"), ("R12", "R12D"), ("R13", "R13D"), ("R14", "R14D"),
-    ("R15", "R15D"),
-];
-
 /// What a compare and exchange expects, and gets.
 const EXPECTED: &str = "RAX";
-
-/// `EAX` is the low half of `RAX`.
-pub(super) fn register(name: &str) -> Option<(String, Type)> {
-    let name = name.to_uppercase();
-    REGISTERS.iter().find_map(|(long, short)| match () {
-        () if *long == name => Some((name.clone(), Type::U64)),
-        () if *short == name => Some(((*long).to_owned(), Type::U32)),
-        () => None,
-    })
-}
-
-/// The name of the low 32 bits of a register.
-pub(super) fn half(name: &str) -> Option<&'static str> {
-    REGISTERS.iter().find(|(long, _)| *long == name).map(|(_, short)| *short)
-}
 
 /// Operations that `LOCK` makes atomic.
 #[rustfmt::skip]

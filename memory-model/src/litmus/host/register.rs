@@ -1,0 +1,54 @@
+//! The names of registers of the host.
+
+use crate::{litmus::names::is_observed, place::Processor, program::Type};
+
+/// The registers of x86-64, by the names of their 64 and of their 32 bits.
+#[rustfmt::skip]
+const REGISTERS: [(&str, &str); 15] = [
+    ("RAX", "EAX"), ("RBX", "EBX"), ("RCX", "ECX"), ("RDX", "EDX"), ("RSI", "ESI"), ("RDI", "EDI"), ("RBP", "EBP"),
+    ("R8", "R8D"), ("R9", "R9D"), ("R10", "R10D"), ("R11", "R11D"), ("R12", "R12D"), ("R13", "R13D"), ("R14", "R14D"),
+    ("R15", "R15D"),
+];
+
+/// The name of a register on a processor; the name as it is, if that is none.
+pub(in crate::litmus) fn canonical(processor: Processor, name: &str) -> String {
+    known(processor, name).map_or_else(|| name.to_owned(), |(name, _)| name)
+}
+
+/// The name of a register, and the type of what it holds.
+pub(super) fn known(processor: Processor, name: &str) -> Option<(String, Type)> {
+    match processor {
+        Processor::Gpu => None,
+        _ if !is_observed(name) => Some((name.to_owned(), Type::U64)),
+        Processor::X86 => x86(name),
+        Processor::AArch64 => aarch64(name),
+    }
+}
+
+/// `EAX` is the low half of `RAX`.
+fn x86(name: &str) -> Option<(String, Type)> {
+    let name = name.to_uppercase();
+    REGISTERS.iter().find_map(|(long, short)| match () {
+        () if *long == name => Some((name.clone(), Type::U64)),
+        () if *short == name => Some(((*long).to_owned(), Type::U32)),
+        () => None,
+    })
+}
+
+/// The name of the low 32 bits of a register.
+pub(super) fn half(name: &str) -> Option<&'static str> {
+    REGISTERS.iter().find(|(long, _)| *long == name).map(|(_, short)| *short)
+}
+
+/// `W0` is the low half of `X0`.
+fn aarch64(name: &str) -> Option<(String, Type)> {
+    let name = name.to_uppercase();
+    let (ty, number) = match name.split_at_checked(1)? {
+        ("W", number) => (Type::U32, number),
+        ("X", number) => (Type::U64, number),
+        _ => return None,
+    };
+    let plain = number.len() == number.trim_start_matches('0').len() || number == "0";
+    let number = number.parse::<u8>().ok().filter(|number| *number < 31 && plain)?;
+    Some((format!("X{number}"), ty))
+}
