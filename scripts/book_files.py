@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-FOLDERS = {"Shapes": "examples/litmus", "Asynchronous operations": "examples/litmus/async",
+FOLDERS = {"Shapes": "examples/litmus", "Threads of the host": "examples/litmus/host", "Asynchronous operations": "examples/litmus/async",
            "More": "memory-model/litmus", "More asynchronous operations": "memory-model/litmus/async"}
 KERNELS = "examples/check"
 PAGE = """<!DOCTYPE html>

@@ -78,9 +78,17 @@ pub struct Known {
 /// Where a thread runs, as the test says it.
 #[derive(Serialize)]
 struct Placed {
+    /// The processor, if it is the host's: of such a thread the rest says nothing.
+    host: Option<&'static str>,
     gpu: u32,
     cluster: Option<u32>,
     cta: u32,
+}
+
+impl Placed {
+    fn of(Place { processor, gpu, cluster, cta }: Place) -> Self {
+        Self { host: processor.is_host().then(|| processor.into()), gpu, cluster, cta }
+    }
 }
 
 /// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
@@ -120,7 +128,7 @@ impl Question {
             }
         };
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
-        let threads = threads.map(|Place { gpu, cluster, cta, .. }| Placed { gpu, cluster, cta }).collect();
+        let threads = threads.map(Placed::of).collect();
         let quantifier = litmus.condition.quantifier;
         let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: Some(OUTCOMES), explain: true, draw: true, minimize: false };
@@ -198,6 +206,15 @@ mod tests {
         );
         let answer: Value = serde_json::from_str(&answer(&json!({ "text": text }).to_string())).expect("JSON");
         assert_eq!(answer["answer"]["badge"], badge, "{condition}: {answer}");
+    }
+
+    #[test]
+    fn threads_have_their_places() {
+        let text = "PTX t\n{ x=0; }\n P0@cta 1,gpu 0 | P1@aarch64 ;\n st.relaxed.sys x, 1 | LDR W0,[x] ;\nexists (P1:W0 == 1)\n";
+        let answer: Value = serde_json::from_str(&answer(&json!({ "text": text }).to_string())).expect("JSON");
+        let threads = &answer["answer"]["threads"];
+        assert_eq!(threads[0], json!({ "host": null, "gpu": 0, "cluster": null, "cta": 1 }), "{answer}");
+        assert_eq!(threads[1]["host"], "aarch64");
     }
 
     #[test]

@@ -11,6 +11,7 @@ const SHAPES = [
   ["Locks and exchanges", "Compare and swap, with what its failure orders", /litmus[/](spinlock|ticket_lock|cas-|exch)/],
   ["Barriers", "All threads of a CTA or a cluster wait for each other", /litmus[/]bar/],
   ["Asynchronous operations", "Copies, tensor cores and mbarriers, each beside the mistake that is made most", /litmus[/]async[/]/],
+  ["Threads of the host", "x86-64 or AArch64 beside a GPU: who polls, and who raises the flag", /litmus[/]host[/]/],
   ["One place", "Reads and writes of the same bytes", /./],
 ];
 

@@ -133,6 +133,8 @@ function placement(threads) {
   }
   const levels = ["gpu", "cluster", "cta"];
   const rows = threads.map((place, thread) => {
+    const head = element("th", { scope: "row" }, `P${thread}`);
+    if (place.host) return element("tr", {}, head, element("td", { colspan: levels.length }, `the host, ${place.host}`));
     const lists = levels.map((level) => {
       const values = level === "cluster" ? [null, 0, 1, 2, 3] : [0, 1, 2, 3];
       if (!values.includes(place[level])) values.push(place[level]);
@@ -141,7 +143,7 @@ function placement(threads) {
       list.onchange = () => move(thread, level, list.value === "" ? undefined : Number(list.value));
       return element("td", {}, list);
     });
-    return element("tr", {}, element("th", { scope: "row" }, `P${thread}`), ...lists);
+    return element("tr", {}, head, ...lists);
   });
   const names = ["thread", ...levels].map((name) => element("th", { scope: "col" }, name));
   fieldset.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...names)), element("tbody", {}, ...rows)));
