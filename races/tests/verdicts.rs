@@ -324,6 +324,12 @@ fn barriers_of_some_threads() {
         ),
         FREE,
     );
+    // Where lanes of a warp come to different places, what they read decides.
+    let lanes = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nld.global.u32 %r7, [%rd3];\nsetp.eq.u32 %p2, %r7, 0;\n\
+                 @%p2 bra HERE;\nbar.sync 1, 64;\nbra BOTH;\nHERE:\nbar.sync 1, 64;\nBOTH:\nxor.b32 %r5, %r1, 33;\nmul.wide.u32 %rd4, %r5, 4;\n\
+                 add.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(lanes, wrong);
+    of(&lanes.replace("%r7, 0;", "%r0, 0;"), FREE);
 }
 
 /// Two warps fill a buffer again and again, and two others empty it: each waits for the other.
