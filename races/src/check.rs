@@ -134,8 +134,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
-    let zeros = polls(&flat);
-    let needs = Needs { zeros, ctas: is_across.then_some(ctas), barriers: !zeros && !has_asynchronous(&flat) };
+    let (zeros, barriers) = (polls(&flat), !may_wait_for_memory(&flat));
+    let needs = Needs { zeros, ctas: is_across.then_some(ctas), barriers };
     // A kernel that the machine does not take has no witness.
     let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
     let shown = witnesses(module, &kernel.name, &given, needs, search, &is_enough).unwrap_or_default();
@@ -159,8 +159,14 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
 }
 
-fn has_asynchronous(flat: &Flat) -> bool {
-    flat.steps.iter().any(|step| matches!(step.action, Action::Asynchronous(..)))
+/// Whether threads may wait for what others write: by strong reads, which atomics are, too, or by asynchronous operations.
+fn may_wait_for_memory(flat: &Flat) -> bool {
+    polls(flat)
+        || flat.steps.iter().any(|step| match &step.action {
+            Action::Access(access) => access.reads && access.strong().is_some(),
+            Action::Asynchronous(..) => true,
+            _ => false,
+        })
 }
 
 /// Says what mends the races that are shown. Nothing but a proof says so.
