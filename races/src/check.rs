@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
-    Function, Module,
+    Family, Function, Module,
     flat::{self, Action, Flat, Library},
 };
 use rustc_hash::FxHashSet;
@@ -134,8 +134,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
-    let (zeros, barriers) = (polls(&flat), !may_wait_for_memory(&flat));
-    let needs = Needs { zeros, ctas: is_across.then_some(ctas), barriers };
+    let barriers = barriers(&flat);
+    let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas), barriers: &barriers };
     // A kernel that the machine does not take has no witness.
     let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
     let shown = witnesses(module, &kernel.name, &given, needs, search, &is_enough).unwrap_or_default();
@@ -159,14 +159,14 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
 }
 
-/// Whether threads may wait for what others write: by strong reads, which atomics are, too, or by asynchronous operations.
-fn may_wait_for_memory(flat: &Flat) -> bool {
-    polls(flat)
-        || flat.steps.iter().any(|step| match &step.action {
-            Action::Access(access) => access.reads && access.strong().is_some(),
-            Action::Asynchronous(..) => true,
-            _ => false,
-        })
+/// The lines of barriers of a CTA and of a cluster.
+fn barriers(flat: &Flat) -> Vec<u32> {
+    let is_barrier = |action: &Action| match action {
+        Action::Barrier(_) => true,
+        Action::Asynchronous(form, _) => form.family() == Family::BarrierClusterWait,
+        _ => false,
+    };
+    flat.steps.iter().filter(|step| is_barrier(&step.action)).map(|step| step.line).collect()
 }
 
 /// Says what mends the races that are shown. Nothing but a proof says so.

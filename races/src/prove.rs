@@ -166,9 +166,9 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
         Action::Barrier(barrier) if !barrier.warp => Some(barrier),
         _ => None,
     });
-    let places = barriers.clone().counts_by(|barrier| format!("{:?}", barrier.id));
+    let places = barriers.clone().counts_by(named::id);
     let is_some = |barrier: &&Barrier| {
-        let is_elsewhere = barrier.threads.is_some() && places[&format!("{:?}", barrier.id)] > 1;
+        let is_elsewhere = barrier.threads.is_some() && places[&named::id(barrier)] > 1;
         is_elsewhere || !is_whole(barrier, threads)
     };
     let some: Vec<&Operand> = barriers.filter(is_some).map(|barrier| &barrier.id).collect();

@@ -61,16 +61,16 @@ pub fn polls(flat: &Flat) -> bool {
 
 /// What launches are to have besides what is guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
+pub struct Needs<'b> {
     /// Buffers begin with zeros.
     pub zeros: bool,
     /// How many CTAs there are to be in each direction, for what threads of two of them do.
     pub ctas: Option<[u32; 3]>,
-    /// Whether threads wait at barriers alone, so that those that wait for ever do so at one.
-    pub barriers: bool,
+    /// The lines of barriers. Threads that wait for ever at these alone are divergent; one that waits for memory is not.
+    pub barriers: &'b [u32],
 }
 
-impl Needs {
+impl Needs<'_> {
     /// A launch, and the same with more CTAs where they are needed and nobody says how many there are.
     fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
@@ -91,7 +91,7 @@ pub fn witnesses(
     module: &Module,
     kernel: &str,
     given: &Given,
-    needs: Needs,
+    needs: Needs<'_>,
     limit: Duration,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<Vec<Witness>, Vec<LaunchError>> {
@@ -117,13 +117,15 @@ pub fn witnesses(
             if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
                 continue;
             }
+            let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
+            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.line));
             for found in report.findings {
                 match found.kind {
                     FindingKind::Race
                     | FindingKind::SameValue
                     | FindingKind::DivergentBarrier
                     | FindingKind::BarrierCount => {}
-                    FindingKind::Hang if needs.barriers => {}
+                    FindingKind::Hang if is_met => {}
                     FindingKind::OutOfBounds | FindingKind::Misaligned => break,
                     _ => continue,
                 }

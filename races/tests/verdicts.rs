@@ -408,6 +408,26 @@ fn barriers_of_some_threads_in_rounds() {
     );
 }
 
+/// Who waits for memory is not at a barrier, and those that wait at one for such a thread are not divergent.
+#[test]
+fn a_wait_for_memory_is_no_divergence() {
+    let of = |read: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra MEET;\nPOLL:\n{read}\nsetp.ne.u32 %p2, %r5, 77777;\n@%p2 bra POLL;\nMEET:\nbar.sync 0;\nst.global.u32 [%rd1+4], %r2;"
+        )
+    };
+    for read in [
+        "ld.global.u32 %r5, [%rd1];",
+        "ld.volatile.global.u32 %r5, [%rd1];",
+        "atom.global.cas.b32 %r5, [%rd1], 77777, 1;",
+    ] {
+        check(&of(read), &[Verdict::Race, Verdict::Open]);
+    }
+    // Two warps wait at two barriers, each for the other.
+    let both = "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra SECOND;\nbar.sync 1, 64;\nbar.arrive 2, 64;\nbra END;\nSECOND:\nbar.sync 2, 64;\nbar.arrive 1, 64;\nEND:";
+    check(both, DIVERGENT);
+}
+
 /// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
 #[test]
 fn what_a_barrier_counts() {
