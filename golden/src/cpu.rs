@@ -4,8 +4,7 @@ use std::path::Path;
 
 use ptx_atomics::ptx::Module;
 use ptx_execute::{Finding, Options};
-
-use crate::launch::{
+use ptx_launch::{
     assumed,
     comment::{Comments, Said},
     expect::Expectation,

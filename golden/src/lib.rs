@@ -26,8 +26,6 @@ mod change;
 mod cpu;
 mod input;
 mod junit;
-#[doc(hidden)]
-pub mod launch;
 pub mod listing;
 mod lower;
 mod outline;

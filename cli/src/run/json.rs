@@ -1,12 +1,41 @@
 //! What runs found, as one JSON array.
 
+use ptx_execute::{Dim3, Site, SourceLine};
 use serde::Serialize;
 
 use super::{
-    found::{Failed, Found, JsonSite, Shown},
+    found::{Failed, Found, Shown},
     sizes,
 };
 use crate::format;
+
+/// Where something is, for a machine.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JsonSite<'a> {
+    line: u32,
+    source: Option<JsonSource<'a>>,
+    instruction: &'a str,
+    thread: Dim3,
+    cta: Dim3,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonSource<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl<'a> From<&'a Site> for JsonSite<'a> {
+    fn from(site: &'a Site) -> Self {
+        let source =
+            |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
+        let Site { line, source: of, instruction, thread, cta } = site;
+        Self { line: *line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
+    }
+}
 
 #[derive(Serialize)]
 struct Run<'a> {

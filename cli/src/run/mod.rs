@@ -1,6 +1,5 @@
 //! `ptx-atomics run`.
 
-mod found;
 mod json;
 pub mod place;
 mod prepare;
@@ -14,14 +13,14 @@ use std::{
     process::ExitCode,
 };
 
-pub use found::JsonSite;
 use indicatif::ParallelProgressIterator;
+pub use json::JsonSite;
 pub use place::Shown;
 use ptx_atomics::{pass::Errors, ptx::Module};
-pub use ptx_atomics_golden::launch::sizes;
-use ptx_atomics_golden::launch::{argument, assumed, comment, element, expect, npy, plan, simulate};
 use ptx_execute::Options;
 use ptx_hazards::Limits;
+pub use ptx_launch::sizes;
+use ptx_launch::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
 use rayon::prelude::*;
 pub use repeat::quoted;
 pub use text::sites;
@@ -57,12 +56,12 @@ pub fn run(args: &RunArgs) -> ExitCode {
         let found = execute(args, &module, plan);
         if args.format == RunFormat::Text {
             text::print(&found, &ptx);
-            text::chosen(&found).iter().for_each(|line| render::say(line));
-            render::say(&text::summary(&found, args.races != RaceMode::Off));
+            found.chosen().iter().for_each(|chosen| render::say(&format!("note: {chosen}")));
+            render::say(&found.summary(args.races != RaceMode::Off));
             let seed = found.failing_seed().filter(|_| found.seeds > 1);
             seed.iter().for_each(|seed| render::say(&format!("repeat it: {}", repeat::command(*seed))));
             shown += &found.printed;
-            shown.extend(args.print.iter().filter_map(|(name, most)| text::contents(&found, name, *most)));
+            shown.extend(args.print.iter().filter_map(|(name, most)| found.contents(name, *most)));
         }
         files.extend(outputs(&found));
         all.push(found);

@@ -10,11 +10,11 @@ use ptx_atomics::{
 use super::{
     argument::Given,
     assumed,
-    comment::{Comments, Said},
+    comment::{Comments, Said, Wrong},
     expect::Expectation,
     place::Shown,
-    plan::{Plan, Planned, Wish},
-    sequence,
+    plan::{Plan, Planned},
+    runs, sequence,
     sizes::Wanted,
 };
 use crate::{
@@ -61,7 +61,8 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
             plan.expect.extend(flags.expect.clone());
             vec![plan]
         }
-        None => plans(&module, comments, &flags, &input, folder(&args.path)).map_err(of_input)?,
+        None => runs::plans(&module, comments, &flags, folder(&args.path))
+            .map_err(|wrong| of_input(at_lines(&input, wrong)))?,
     };
     if args.dependent {
         plans.iter_mut().for_each(|plan| plan.launches.extend(second(plan)));
@@ -75,8 +76,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
 
 /// What the comments of a file say; what is no text has none.
 fn comments(input: &Input, folder: &Path) -> Result<Comments, Errors> {
-    Comments::read(input.text().unwrap_or_default(), folder)
-        .map_err(|wrong| wrong.into_iter().map(|(line, why)| at(input, line, why)).collect::<Vec<_>>().into())
+    Comments::read(input.text().unwrap_or_default(), folder).map_err(|wrong| at_lines(input, wrong))
 }
 
 fn folder(path: &Path) -> &Path {
@@ -108,73 +108,17 @@ fn flags(args: &RunArgs) -> Result<Said, Errors> {
     errors.or(Said { kernel: args.kernel.clone(), sizes, arguments, expect, ..Said::default() })
 }
 
-/// A plan for each run that the comments say; one, if they say none.
-fn plans(module: &Module, comments: Comments, flags: &Said, input: &Input, folder: &Path) -> Result<Vec<Plan>, Errors> {
-    let is_wanted = |said: &Said| match (&said.kernel, &flags.kernel) {
-        (Some(kernel), Some(wanted)) => kernel.contains(wanted.as_str()),
-        _ => true,
-    };
-    let mut runs: Vec<Vec<Said>> = comments.runs.into_iter().filter(|run| run.iter().any(is_wanted)).collect();
-    if runs.is_empty() {
-        runs.push(vec![Said::default()]);
-    }
-    let (mut plans, mut errors) = (Vec::new(), Errors::new());
-    for run in runs {
-        let mut plan = Plan { line: run.first().map_or(0, |said| said.line), ..Plan::default() };
-        let has = |said: &Said, given: &Given| {
-            given.name.is_some() && said.arguments.iter().any(|one| one.name == given.name)
-        };
-        let is_stray = |given: &&Given| run.len() > 1 && !run.iter().any(|said| has(said, given));
-        let stray = |given: &Given| {
-            at(input, 0, format!("--arg {}: none of these launches has an argument of that name", given.text))
-        };
-        errors.extend(flags.arguments.iter().filter(is_stray).map(stray).collect::<Vec<_>>());
-        for said in &run {
-            let own = flags.arguments.iter().filter(|given| run.len() == 1 || has(said, given));
-            let (arguments, folder) = match merged(&said.arguments, &own.cloned().collect::<Vec<_>>()) {
-                Some(arguments) => (arguments, folder),
-                None => (flags.arguments.clone(), Path::new(HERE)),
-            };
-            let wish = Wish {
-                kernel: said.kernel.as_deref().or(flags.kernel.as_deref()),
-                sizes: flags.sizes.or(said.sizes).or(comments.launch),
-                arguments: &arguments,
-                dependent: said.dependent,
-            };
-            // What the command line says stands in no line of the file.
-            let line = if flags.sizes == Wanted::default() && flags.arguments.is_empty() { said.line } else { 0 };
-            if let Err(all) = plan.launch(module, &wish, folder) {
-                errors.extend(all.into_iter().map(|why| at(input, line, why)).collect::<Vec<_>>());
-            }
-            plan.expect.extend(said.expect.iter().cloned());
-        }
-        if !flags.expect.is_empty() {
-            plan.expect.clone_from(&flags.expect);
-        }
-        plans.push(plan);
-    }
-    errors.or(plans)
-}
-
 /// The last launch of a plan once more, as a dependent one.
 fn second(plan: &Plan) -> Option<Planned> {
     plan.launches.last().map(|last| Planned { dependent: true, ..last.clone() })
 }
 
-/// The arguments of a comment with those of the command line in place of what has their names. None, if one of these has no such
-/// name: then all count alone.
-fn merged(said: &[Given], flags: &[Given]) -> Option<Vec<Given>> {
-    let mut all = said.to_vec();
-    for given in flags {
-        let same = all.iter_mut().find(|one| one.name.is_some() && one.name == given.name);
-        *same? = given.clone();
-    }
-    Some(all)
-}
-
-fn at(input: &Input, line: u32, why: String) -> Diagnostic {
-    let location = (line > 0).then(|| Location { file: input.name().to_owned(), line, column: 0 });
-    Diagnostic { location, ..Diagnostic::new(why) }
+fn at_lines(input: &Input, wrong: Vec<Wrong>) -> Errors {
+    let at = |(line, why): Wrong| {
+        let location = (line > 0).then(|| Location { file: input.name().to_owned(), line, column: 0 });
+        Diagnostic { location, ..Diagnostic::new(why) }
+    };
+    wrong.into_iter().map(at).collect::<Vec<_>>().into()
 }
 
 /// Adds what is written, and looks whether all that is named exists and fits.

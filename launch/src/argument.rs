@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ptx_atomics::ptx::Type;
+use ptx_isa::Type;
 
-use super::{
+use crate::{
     element::{self, Number},
     npy,
     tensor_map::Tensor,

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable, short_name};
 use ptx_execute::{Dim3, TensorMap};
+use ptx_isa::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable, short_name};
 
-use super::{
+use crate::{
     argument::{Content, Given, Place, Value},
     element::{self, Number},
     expect::Expectation,

@@ -1,10 +1,12 @@
 //! What all executions of a plan found together.
 
-use ptx_execute::{Dim3, Finding, FindingKind, LaunchError, Note, Report, Site, SourceLine};
-use serde::Serialize;
+use ptx_execute::{Finding, FindingKind, LaunchError, Note, Report};
 use strum::IntoStaticStr;
 
-use super::{
+use crate::{
+    argument::Content,
+    element,
+    expect::Memory,
     plan::Plan,
     simulate::{Held, Outcome},
 };
@@ -61,34 +63,6 @@ impl Level {
             kind if kind.is_warning() => Self::Warning,
             _ => Self::Wrong,
         }
-    }
-}
-
-/// Where something is, for a machine.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct JsonSite<'a> {
-    line: u32,
-    source: Option<JsonSource<'a>>,
-    instruction: &'a str,
-    thread: Dim3,
-    cta: Dim3,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct JsonSource<'a> {
-    file: &'a str,
-    line: u32,
-    column: u32,
-}
-
-impl<'a> From<&'a Site> for JsonSite<'a> {
-    fn from(site: &'a Site) -> Self {
-        let source =
-            |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
-        let Site { line, source: of, instruction, thread, cta } = site;
-        Self { line: *line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
     }
 }
 
@@ -173,13 +147,68 @@ impl Found {
         findings.chain(self.failed.iter().map(|failed| &failed.seeds)).flatten().min().copied()
     }
 
-    pub fn races(&self) -> usize {
+    fn races(&self) -> usize {
         self.findings.iter().filter(|shown| shown.finding.kind == FindingKind::Race).count()
+    }
+
+    /// What nobody has asked for, in one line.
+    pub fn chosen(&self) -> Option<String> {
+        let grows = self.plan.buffers.iter().filter(|buffer| buffer.content == Content::Grows);
+        let buffers = match &grows.map(|buffer| &*buffer.name).collect::<Vec<_>>()[..] {
+            [] => None,
+            [one] => Some(format!("{one} is a buffer of small random numbers")),
+            all => Some(format!("{} are buffers of small random numbers", all.join(", "))),
+        };
+        let all: Vec<_> = buffers.into_iter().chain(self.plan.chosen()).collect();
+        (!all.is_empty()).then(|| format!("chosen, since nothing says it: {}", all.join("; ")))
+    }
+
+    /// A line about the whole run, which has looked for races or not.
+    pub fn summary(&self, races: bool) -> String {
+        let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let other = |shown: &&Shown, level| shown.finding.kind != FindingKind::Race && shown.level == level;
+        let others = |level| self.findings.iter().filter(|shown| other(shown, level)).count();
+        let end = if self.status() == 2 { "not run to its end, " } else { "" };
+        let steps = format!("{} by threads", counted(self.steps as usize, "instruction"));
+        let races = match self.races() {
+            _ if !races => "races not looked for".to_owned(),
+            0 => "no race".to_owned(),
+            count => counted(count, "race"),
+        };
+        let rest = [
+            (others(Level::Wrong) + others(Level::Unknown) + self.errors.len(), "other error"),
+            (others(Level::Warning), "warning"),
+            (self.failed.len(), "failed condition"),
+        ];
+        let rest = rest.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what));
+        let all = [format!("{end}{steps}"), races].into_iter().chain(rest).chain([counted(self.seeds, "seed")]);
+        format!("{}: {}", self.plan.title(), all.collect::<Vec<_>>().join(", "))
+    }
+
+    /// What a buffer or a variable holds, in one line; of its elements, so many at most.
+    pub fn contents(&self, name: &str, most: Option<usize>) -> Option<String> {
+        let (ty, bytes) = self.memory.get(name)?;
+        let all = bytes.chunks_exact(element::size(ty));
+        let count = all.len();
+        let shown: Vec<_> = all.take(most.unwrap_or(usize::MAX)).map(|bytes| element::shown(ty, bytes)).collect();
+        let more = if shown.len() < count { ", …" } else { "" };
+        Some(format!("{name} = [{}{more}]\n", shown.join(", ")))
+    }
+
+    /// With which of all seeds, in words; nothing where there is but one.
+    pub fn with(&self, seeds: &[u64]) -> Option<String> {
+        let first = seeds.first().filter(|_| self.seeds > 1)?;
+        Some(match seeds.len() {
+            1 => format!("with seed {first} of {} seeds", self.seeds),
+            count => format!("with {count} of {} seeds, first with seed {first}", self.seeds),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ptx_execute::Site;
+
     use super::*;
 
     fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {

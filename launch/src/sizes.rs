@@ -1,7 +1,7 @@
 //! Sizes of launches, how they are written, and what a GPU admits of them ('CUDA C++ Programming Guide', compute capabilities).
 
-use ptx_atomics::ptx::Head;
 use ptx_execute::Dim3;
+use ptx_isa::Head;
 
 /// The sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

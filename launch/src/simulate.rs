@@ -6,12 +6,12 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-use ptx_atomics::ptx::{Module, Type};
 use ptx_execute::{
     Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Options, Progress, Report, Schedule, TensorMap,
 };
+use ptx_isa::{Module, Type};
 
-use super::{
+use crate::{
     argument::Content,
     element::{self, Number},
     expect::{Expectation, Memory},
@@ -185,10 +185,10 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
 }
 
 /// SplitMix64 ('Fast Splittable Pseudorandom Number Generators', Steele et al., 2014).
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(super) u64);
 
 impl Random {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -197,7 +197,7 @@ impl Random {
     }
 
     #[cfg(test)]
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 

@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use super::{
+use crate::{
     argument::Given,
     expect::Expectation,
     sizes::{self, Wanted},

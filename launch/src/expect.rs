@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ptx_atomics::ptx::Type;
+use ptx_isa::Type;
 
-use super::{
+use crate::{
     argument::{Content, Fill, is_name},
     element::{self, Number},
 };

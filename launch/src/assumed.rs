@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use ptx_atomics::ptx::{Module, Type, short_name};
 use ptx_execute::{Assumed, End, Given as Known, Tried, search};
+use ptx_isa::{Module, Type, short_name};
 
-use super::{
+use crate::{
     argument::Given,
     plan::{self, Passed, Plan, Planned, Wish},
     sizes::{Sizes, Wanted},
@@ -145,7 +145,7 @@ mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
-    use crate::launch::simulate::{Random, Simulation};
+    use crate::simulate::{Random, Simulation};
 
     const MODULE: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .global .align 4 .u32 word;\n\
         .visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u32 n, .param .f32 x, .param .f64 y, .param .u16 h,\n\

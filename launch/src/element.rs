@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use half::{bf16, f16};
-use ptx_atomics::ptx::Type;
+use ptx_isa::Type;
 use strum::IntoEnumIterator;
 
 /// A number, as it is written or as memory holds it.

@@ -1,8 +1,8 @@
 //! Files of NumPy ('NumPy Enhancement Proposal 1', versions 1.0 and 2.0): little endian, in the order of C.
 
-use ptx_atomics::ptx::Type;
+use ptx_isa::Type;
 
-use super::element;
+use crate::element;
 
 /// What every file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";

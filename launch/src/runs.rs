@@ -1,0 +1,74 @@
+//! What is run of a module: what its comments say, with what the user says in place of it.
+
+use std::path::Path;
+
+use ptx_isa::Module;
+
+use crate::{
+    argument::Given,
+    comment::{Comments, Said, Wrong},
+    plan::{Plan, Wish},
+    sizes::Wanted,
+};
+
+/// A plan for each run that the comments say; one, if they say none. The files of comments are in a folder, those that the user names
+/// are not.
+///
+/// # Errors
+/// All that is wrong, each with the line of its comment, or 0 for what the user says.
+pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) -> Result<Vec<Plan>, Vec<Wrong>> {
+    let is_wanted = |said: &Said| match (&said.kernel, &user.kernel) {
+        (Some(kernel), Some(wanted)) => kernel.contains(wanted.as_str()),
+        _ => true,
+    };
+    let mut runs: Vec<Vec<Said>> = comments.runs.into_iter().filter(|run| run.iter().any(is_wanted)).collect();
+    if runs.is_empty() {
+        runs.push(vec![Said::default()]);
+    }
+    let (mut plans, mut errors) = (Vec::new(), Vec::new());
+    for run in runs {
+        let mut plan = Plan { line: run.first().map_or(0, |said| said.line), ..Plan::default() };
+        let has = |said: &Said, given: &Given| {
+            given.name.is_some() && said.arguments.iter().any(|one| one.name == given.name)
+        };
+        let is_stray = |given: &&Given| run.len() > 1 && !run.iter().any(|said| has(said, given));
+        let stray =
+            |given: &Given| (0, format!("--arg {}: none of these launches has an argument of that name", given.text));
+        errors.extend(user.arguments.iter().filter(is_stray).map(stray));
+        for said in &run {
+            let own = user.arguments.iter().filter(|given| run.len() == 1 || has(said, given));
+            let (arguments, folder) = match merged(&said.arguments, &own.cloned().collect::<Vec<_>>()) {
+                Some(arguments) => (arguments, folder),
+                None => (user.arguments.clone(), Path::new("")),
+            };
+            let wish = Wish {
+                kernel: said.kernel.as_deref().or(user.kernel.as_deref()),
+                sizes: user.sizes.or(said.sizes).or(comments.launch),
+                arguments: &arguments,
+                dependent: said.dependent,
+            };
+            // What the user says stands in no line of the file.
+            let line = if user.sizes == Wanted::default() && user.arguments.is_empty() { said.line } else { 0 };
+            if let Err(all) = plan.launch(module, &wish, folder) {
+                errors.extend(all.into_iter().map(|why| (line, why)));
+            }
+            plan.expect.extend(said.expect.iter().cloned());
+        }
+        if !user.expect.is_empty() {
+            plan.expect.clone_from(&user.expect);
+        }
+        plans.push(plan);
+    }
+    if errors.is_empty() { Ok(plans) } else { Err(errors) }
+}
+
+/// The arguments of a comment with those of the command line in place of what has their names. None, if one of these has no such
+/// name: then all count alone.
+fn merged(said: &[Given], flags: &[Given]) -> Option<Vec<Given>> {
+    let mut all = said.to_vec();
+    for given in flags {
+        let same = all.iter_mut().find(|one| one.name.is_some() && one.name == given.name);
+        *same? = given.clone();
+    }
+    Some(all)
+}
