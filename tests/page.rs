@@ -1,22 +1,54 @@
-//! What the pages of the book read without LLVM is what LLVM reads.
+//! What the pages of the book say without LLVM is what the command says.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::PathBuf,
+    process::Command,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_page::{ir::fields, order::judged};
-use serde_json::{Map, Value};
+use ptx_atomics_page::{ir::fields, order::judged, run::answer};
+use serde_json::{Map, Value, json};
 use testing::{ptx_atomics, root};
 
 fn main() {
     let tests = vec![
         Trial::test("atomics of LLVM IR by lines", ir),
         Trial::test("the order of PTX against LLVM IR that is read by lines", order),
+        Trial::test("a run of PTX", run),
     ];
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+/// The command that the page shows for a run says what the page says.
+fn run() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let launches = [
+        json!({}),
+        json!({ "grid": "1", "seeds": "3" }),
+        json!({ "launch": "grid=1 out=u32[128]=iota expect out[1] == 1 && out[0] != 7" }),
+        json!({ "launch": "block=32 grid=2 shared=1K out=u32[7]", "block": "64" }),
+        json!({ "launch": "grid=2 out=u32[256] expect out[0] <= 42 && out[1] >= 0" }),
+    ];
+    let mut count = 0;
+    for kernel in ["barrier", "missing_barrier", "message", "narrow_scope", "missing_wait"] {
+        let text = fs::read_to_string(root().join("examples/check").join(kernel).with_extension("ptx"))?;
+        fs::write(folder.path().join("kernel.ptx"), &text)?;
+        for mut question in launches.clone() {
+            question["text"] = text.clone().into();
+            let said: Value = serde_json::from_str(&answer(&question.to_string()))?;
+            let Some([one]) = said["answer"]["runs"].as_array().map(|runs| &runs[..]) else { continue };
+            let words = text_of(&one["command"]).replacen("ptx-atomics", &testing::binary().display().to_string(), 1);
+            let command = Command::new("sh").args(["-c", &words]).current_dir(folder.path()).output()?;
+            let printed = String::from_utf8(command.stderr)?;
+            let summary = text_of(&one["summary"]);
+            let status = one["status"].as_i64().and_then(|status| i32::try_from(status).ok());
+            assert!(printed.contains(&summary) && command.status.code() == status, "{words}: {summary}\n{printed}");
+            count += 1;
+        }
+    }
+    if count > 15 { Ok(()) } else { Err(format!("only {count} runs").into()) }
 }
 
 /// The inputs that are LLVM IR.

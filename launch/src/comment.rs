@@ -11,6 +11,8 @@
 
 use std::path::Path;
 
+use ptx_execute::Dim3;
+
 use crate::{
     argument::Given,
     expect::Expectation,
@@ -113,6 +115,43 @@ impl Said {
             }
         }
         Ok(said)
+    }
+
+    /// This, and what another one says where it says nothing.
+    pub fn over(&self, other: &Self) -> Self {
+        let sizes = self.sizes.or(other.sizes);
+        let arguments = if self.arguments.is_empty() { &other.arguments } else { &self.arguments };
+        let expect = if self.expect.is_empty() { &other.expect } else { &self.expect };
+        let (arguments, expect) = (arguments.clone(), expect.clone());
+        Self { kernel: self.kernel.clone().or(other.kernel.clone()), sizes, arguments, expect, ..other.clone() }
+    }
+
+    /// The same as options of `ptx-atomics run`, each with a space in front.
+    pub fn options(&self) -> String {
+        let Self { kernel, sizes: Wanted { grid, block, cluster, shared }, arguments, expect, .. } = self;
+        let size = |size: &Option<Dim3>| size.map(sizes::shown);
+        let one = [
+            ("kernel", kernel.clone()),
+            ("grid", size(grid)),
+            ("block", size(block)),
+            ("cluster", size(cluster)),
+            ("shared", shared.map(|bytes| bytes.to_string())),
+        ];
+        let one = one.into_iter().filter_map(|(option, value)| Some((option, value?)));
+        let arguments = arguments.iter().map(|given| ("arg", given.text.clone()));
+        let expect = expect.iter().map(|condition| ("expect", condition.text.clone()));
+        let all = one.chain(arguments).chain(expect);
+        all.map(|(option, value)| format!(" --{option} {}", quoted(&value))).collect()
+    }
+}
+
+/// A word for a shell.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

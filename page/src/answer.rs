@@ -1,5 +1,6 @@
 //! Questions and answers as JSON.
 
+use ptx_isa::ModuleError;
 use ptx_memory_model::ptx::readings::Readings;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,24 @@ pub fn profile(name: &str, errors: &mut Vec<Wrong>) -> Readings {
             Readings::DEFAULT
         }
     }
+}
+
+/// Sizes in up to three directions, as `128`, `16,8` or `16x8`; nothing where the field is empty.
+pub fn sizes(field: &'static str, text: &str, errors: &mut Vec<Wrong>) -> Option<[u32; 3]> {
+    if text.is_empty() {
+        return None;
+    }
+    let found = ptx_launch::sizes::positive(&text.replace('x', ","));
+    found
+        .map_err(|_| {
+            errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")))
+        })
+        .ok()
+}
+
+/// A line of PTX that is not read.
+pub fn unread(error: ModuleError) -> Wrong {
+    Wrong { line: Some(error.line as usize), ..Wrong::new("text", error.reason) }
 }
 
 /// What a page gets.

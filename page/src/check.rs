@@ -13,6 +13,7 @@ use web_time::Instant;
 
 use crate::{
     answer::{self, Wrong},
+    finding::{Edit, Finding},
     order::{self, Order},
 };
 
@@ -61,33 +62,6 @@ struct OfKernel {
     ran: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Finding {
-    /// `async` or `races`.
-    check: &'static str,
-    kernel: String,
-    /// `error`, `possible`, `warning`, `note` or `not-checked`.
-    level: &'static str,
-    /// From 1; 0 if it is about the whole kernel.
-    line: u32,
-    first: Option<u32>,
-    message: String,
-    notes: Vec<String>,
-    help: Option<String>,
-    edits: Vec<Edit>,
-    /// A litmus test of it, with an execution, drawn in text.
-    explained: Option<String>,
-}
-
-/// An instruction to insert.
-#[derive(Serialize)]
-struct Edit {
-    line: u32,
-    /// Whether it goes in front of the line, or behind it.
-    before: bool,
-    instruction: String,
-}
-
 /// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
 pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
@@ -95,18 +69,14 @@ pub fn answer(question: &str) -> String {
 
 /// The lines of PTX that are not read, as JSON: a list of lines and messages.
 pub fn unread(text: &str) -> String {
-    answer::list(Module::read_partly(text).1.into_iter().map(wrong))
-}
-
-fn wrong(error: ptx_isa::ModuleError) -> Wrong {
-    Wrong { line: Some(error.line as usize), ..Wrong::new("text", error.reason) }
+    answer::list(Module::read_partly(text).1.into_iter().map(answer::unread))
 }
 
 impl Question {
     fn ask(&self) -> Result<Known, Vec<Wrong>> {
         let mut errors = Vec::new();
-        let block = threads("block", &self.block, &mut errors);
-        let grid = threads("grid", &self.grid, &mut errors);
+        let block = answer::sizes("block", &self.block, &mut errors);
+        let grid = answer::sizes("grid", &self.grid, &mut errors);
         let readings = answer::profile(&self.profile, &mut errors);
         let seconds = if self.time_limit.is_empty() { Some(PATIENCE) } else { self.time_limit.parse().ok() };
         let time = seconds.filter(|seconds| (0.0..=1e6).contains(seconds)).map(Duration::from_secs_f64);
@@ -115,7 +85,7 @@ impl Question {
             errors.push(Wrong::new("time-limit", message));
         }
         let (module, unread) = Module::read_partly(&self.text);
-        let unread: Vec<_> = unread.into_iter().map(wrong).collect();
+        let unread: Vec<_> = unread.into_iter().map(answer::unread).collect();
         let has_ir = !self.ir.trim().is_empty();
         let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
         if ptx_races::kernels(&module).next().is_none() && errors.is_empty() && !has_ir {
@@ -128,25 +98,6 @@ impl Question {
                 Ok(Known { order, ..Asked { module, block, grid, readings, time }.known(unread) })
             }
             _ => Err(errors),
-        }
-    }
-}
-
-/// Sizes in up to three directions.
-fn threads(field: &'static str, text: &str, errors: &mut Vec<Wrong>) -> Option<[u32; 3]> {
-    if text.is_empty() {
-        return None;
-    }
-    let mut sizes = [1; 3];
-    let numbers: Option<Vec<u32>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
-    match numbers.filter(|numbers| numbers.len() <= 3 && !numbers.contains(&0)) {
-        Some(numbers) => {
-            sizes[..numbers.len()].copy_from_slice(&numbers);
-            Some(sizes)
-        }
-        None => {
-            errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")));
-            None
         }
     }
 }

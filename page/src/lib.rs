@@ -8,10 +8,12 @@ mod answer;
 pub mod check;
 mod choices;
 pub mod explorer;
+mod finding;
 pub mod ir;
 pub mod litmus;
 pub mod order;
 mod placement;
+pub mod run;
 pub mod words;
 
 pub use adjust::adjusted;
@@ -27,6 +29,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn check(question: &str) -> String {
         crate::check::answer(question)
+    }
+
+    /// What runs of PTX find: [`crate::run`].
+    #[wasm_bindgen]
+    pub fn run(question: &str) -> String {
+        crate::run::answer(question)
     }
 
     /// What is not read of PTX while it is typed.

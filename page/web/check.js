@@ -1,4 +1,4 @@
-// "Check my PTX": PTX is pasted or dropped, and what the command says of it stands at its lines.
+// "Check my PTX": PTX is pasted or dropped, and what the command says of it, or of a run of it, stands at its lines.
 import { edit } from "./editor.js";
 import { Engine, code, copied, element, mark, question, ready, rememberSoon, remember, restore, state } from "./page.js";
 
@@ -16,21 +16,25 @@ const LEVELS = {
   note: "Right, and more than is needed",
   "not-checked": "Not checked",
 };
-/** Counts checks: a later one takes the place of one that is not done. */
+/** What findings of a run are called. */
+const RAN = { error: "Wrong in this run", warning: "A warning of this run", "not-checked": "The run cannot go on" };
+/** Counts checks and runs: a later one takes the place of one that is not done. */
 let latest = 0;
 
-async function run() {
+/** Asks a function of the library, and shows its answer. */
+async function ask(name, say) {
   // A whole file is too long for an address: it stays in the page.
   if (isShort()) remember(form);
   const own = ++latest;
   const started = performance.now();
   if (form.hasAttribute("aria-busy")) engine.stop();
   busy(true);
-  status.textContent = "Checking…";
+  status.textContent = name === "run" ? "Running…" : "Checking…";
   try {
-    const { answer, errors } = JSON.parse(await engine.call("check", JSON.stringify(question(form))));
+    const { answer, errors } = JSON.parse(await engine.call(name, JSON.stringify(question(form))));
     if (own !== latest) return;
-    answer ? say(answer) : refuse(errors);
+    mark(form, errors ?? []);
+    answer ? say(answer) : refuse(errors, name);
     form.dataset.took = (performance.now() - started).toFixed(1);
   } catch (error) {
     if (own !== latest) return;
@@ -41,31 +45,58 @@ async function run() {
   }
 }
 
+const check = () => ask("check", sayChecked);
+const run = () => ask("run", sayRan);
+
 function isShort() {
   return text.value.length + ir.value.length < 4000;
 }
 
 function busy(is) {
   form.elements.run.disabled = is;
+  form.elements.execute.disabled = is;
   form.elements.stop.disabled = !is;
   state(form, "aria-busy", is);
 }
 
-function refuse(errors) {
-  mark(form, errors);
-  if (errors.some(({ field }) => field === "ir")) document.querySelector("#of-ir").open = true;
-  status.textContent = "Nothing was checked.";
+function refuse(errors, name) {
+  for (const [field, part] of [["ir", "#of-ir"], ["launch", "#of-run"], ["seeds", "#of-run"]]) {
+    if (errors.some((error) => error.field === field)) document.querySelector(part).open = true;
+  }
+  status.textContent = `Nothing was ${name === "run" ? "run" : "checked"}.`;
   shown.replaceChildren();
 }
 
-function say({ kernels, findings: found, unread, order }) {
-  mark(form, []);
+function sayChecked({ kernels, findings: found, unread, order }) {
   const findings = [...(order?.lost ?? []).map(lost), ...found];
   const of = (level) => findings.filter((finding) => finding.level === level).length;
-  status.replaceChildren(badge(of("error"), of("possible"), unread.length), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
+  status.replaceChildren(badge(of("error"), of("possible") + unread.length, "Not proved"), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
   const lines = text.value.split("\n");
   const parts = [...unread.map(({ line, message }) => finding({ level: "not-checked", line, message: `not read: ${message}`, notes: [], edits: [] }, lines)), ...findings.map((one) => finding(one, lines))];
   shown.replaceChildren(...(order ? [kept(order)] : []), ...kernels.map(kernel), ...parts);
+}
+
+function sayRan({ runs }) {
+  const of = (status) => runs.filter((one) => one.status === status).length;
+  const findings = runs.reduce((sum, one) => sum + one.findings.length + one.failed.length, 0);
+  status.replaceChildren(badge(of(1), of(2), "Not run to its end"), ` ${counted(findings, "finding")} in ${counted(runs.length, "run")}`);
+  const lines = text.value.split("\n");
+  shown.replaceChildren(...runs.map((one) => ran(one, lines)));
+}
+
+/** A run: what it found, and what memory holds at the end. */
+function ran({ summary, chosen, findings, failed, printed, memory, command }, lines) {
+  const held = [...(printed ? [printed] : []), ...memory];
+  return element(
+    "section",
+    {},
+    element("p", {}, element("strong", {}, summary)),
+    ...(chosen ? [element("p", {}, chosen)] : []),
+    ...failed.map((why) => element("section", { class: "finding error" }, element("h3", {}, RAN.error), element("p", {}, why))),
+    ...findings.map((one) => finding(one, lines)),
+    ...(held.length > 0 ? [element("h3", {}, "At the end"), code("What memory holds at the end", ...held)] : []),
+    ...(command ? [element("p", {}, element("code", {}, command), " ", copied(command))] : []),
+  );
 }
 
 /** An operation of the IR that lost something, as a finding. */
@@ -77,9 +108,9 @@ function kept({ kept, lost, not_checked: open }) {
   return element("p", {}, `Of the LLVM IR, ${counted(kept + lost.length + open, "atomic or fence", "atomics and fences")}: ${kept} kept, ${lost.length} not, ${open} not checked.`);
 }
 
-/** The verdict in a word. */
-function badge(errors, possible, unread) {
-  const [kind, words] = errors > 0 ? ["never", "Wrong"] : possible > 0 || unread > 0 ? ["unknown", "Not proved"] : ["can", "Nothing wrong was found"];
+/** The verdict in a word, of which there is another one where something is not known. */
+function badge(errors, unknown, unproved) {
+  const [kind, words] = errors > 0 ? ["never", "Wrong"] : unknown > 0 ? ["unknown", unproved] : ["can", "Nothing wrong was found"];
   return element("strong", { class: `badge ${kind}` }, words);
 }
 
@@ -118,7 +149,7 @@ function finding({ check, level, line, first, message, notes, help, edits, expla
   return element(
     "section",
     { class: `finding ${level}` },
-    element("h3", {}, check === "order" ? "Weaker than the LLVM IR" : LEVELS[level]),
+    element("h3", {}, check === "order" ? "Weaker than the LLVM IR" : (check === "run" ? RAN : LEVELS)[level]),
     go,
     ...(listed.length > 0 ? [code(`The lines around line ${line}`, ...listed)] : []),
     ...notes.map((note) => element("p", {}, note)),
@@ -138,7 +169,7 @@ function mended(edits) {
       lines.splice(before ? line - 1 : line, 0, `    ${instruction.replace(/;?$/, ";")}`);
     }
     text.value = lines.join("\n");
-    await run();
+    await check();
   };
   return button;
 }
@@ -175,32 +206,33 @@ async function dropped(file) {
   if (!file) return;
   form.elements.example.value = "";
   text.value = await file.text();
-  await run();
+  await check();
 }
 
 async function restored() {
   restore(form);
   take();
   restore(form);
-  if (text.value !== "") await run();
+  if (text.value !== "") await check();
 }
 
 // A check that runs says it, too, and is not waited for.
 edit(ir, "llvm");
 edit(text, "ptx", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value))));
 form.addEventListener("submit", (event) => event.preventDefault());
-form.elements.run.onclick = run;
+form.elements.run.onclick = check;
+form.elements.execute.onclick = run;
 form.elements.stop.onclick = () => engine.stop();
 form.elements.show.onclick = asCommand;
 form.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest("#of-run") ? run() : check();
 });
 form.elements.example.onchange = () => {
   take();
-  run();
+  check();
 };
 form.elements.file.onchange = ({ target }) => dropped(target.files[0]);
-form.addEventListener("paste", () => setTimeout(run));
+form.addEventListener("paste", ({ target }) => target.closest("#of-run") || setTimeout(check));
 form.addEventListener("input", () => isShort() && rememberSoon(form));
 for (const kind of ["dragover", "drop"]) {
   form.addEventListener(kind, (event) => {

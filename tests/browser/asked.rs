@@ -5,12 +5,13 @@ use super::*;
 /// A test that opens its own pages.
 pub type Test = fn() -> Result<(), Failed>;
 
-pub const TESTS: [(&str, Test); 12] = [
+pub const TESTS: [(&str, Test); 13] = [
     ("ten questions, each answered from the front page in 2 s", questions),
     ("a search finds each name first", synonyms),
     ("explorer: LLVM IR has the PTX of each line", of_ir),
     ("paste: each example is what its name says", kernels),
     ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
+    ("paste: a launch is run, and says what it finds and what memory holds", ran),
     ("litmus: a test has its verdict in two words", badges),
     ("litmus: each test is in a gallery of shapes, and opens in the page", shapes),
     ("paste: PTX is judged by the LLVM IR that is pasted, too", against_ir),
@@ -150,6 +151,26 @@ fn changed() -> Result<(), Failed> {
         wait(client, "document.querySelector('.badge')?.textContent === 'Nothing wrong was found'").await?;
         set(client, &[("text", "int main() {}")]).await?;
         wait(client, "document.querySelector('.wrong')?.textContent.includes('there is no kernel to check')").await
+    })
+}
+
+fn ran() -> Result<(), Failed> {
+    site("ran", "paste", async |client, folder| {
+        open(client, &format!("{folder}/paste.html#example=barrier")).await?;
+        wait(client, "document.querySelector('.badge')").await?;
+        let run = "document.querySelector('#of-run').open = true; document.querySelector('#launch').value = arguments[0]; document.querySelector('#execute').click()";
+        let ends = async |launch: &str, badge: &str, says: &str| {
+            client.execute(run, vec![json!(launch)]).await?;
+            let said = format!("document.querySelector('#shown').textContent.includes({})", json!(says));
+            wait(client, &said).await?;
+            same(text(client, ".badge").await?, badge, launch)
+        };
+        // The last comment of the kernel says how it is run.
+        ends("", "Nothing wrong was found", "out = [1, 2, 3, 4").await?;
+        ends("grid=1 out=u32[128] expect out[0] == 7", "Wrong", "out[0] == 7 does not hold: out[0] is 1").await?;
+        ends("grid=1 out=u32[64]", "Wrong", "out+384 is in no memory").await?;
+        client.execute(run, vec![json!("grid=1\nout=u33[1]")]).await?;
+        wait(client, "document.querySelector('#launch-wrong')?.textContent.includes('u33')").await
     })
 }
 

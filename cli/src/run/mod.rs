@@ -19,10 +19,9 @@ pub use place::Shown;
 use ptx_atomics::{pass::Errors, ptx::Module};
 use ptx_execute::Options;
 use ptx_hazards::Limits;
-pub use ptx_launch::sizes;
 use ptx_launch::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
+pub use ptx_launch::{comment::quoted, sizes};
 use rayon::prelude::*;
-pub use repeat::quoted;
 pub use text::sites;
 
 use self::{

@@ -2,6 +2,8 @@
 
 use std::env;
 
+use ptx_launch::comment::quoted;
+
 /// The options that choose seeds, each with a value.
 const SEEDS: [&str; 2] = ["--seeds", "--seed"];
 
@@ -27,16 +29,6 @@ fn of(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     words.push(format!("--seed {seed}"));
     words.extend(behind.iter().map(|word| quoted(word)));
     words.join(" ")
-}
-
-/// A word for a shell.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]
