@@ -122,7 +122,8 @@ cudas() {
   for python in $(type -ap python3 python); do
     "$python" -c 'import nvidia; [print(path + part) for path in nvidia.__path__ for part in ("/cu13", "/cuda_runtime")]' 2>/dev/null || true
   done
-  printf '%s\n' "$root/.tools/cuda-13.5/nvidia/cu13" "$root/.tools/cuda-12.9/sdk"
+  # The second one is for nvcc, and lacks headers that clang wants.
+  printf '%s\n' "$root/.tools/cuda-12.9/sdk" "$root/.tools/cuda-13.5/nvidia/cu13"
 }
 
 # cuda FILE: the first of them that has a file.
