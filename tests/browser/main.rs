@@ -34,7 +34,7 @@ use tokio::{runtime::Builder, time::sleep};
 
 use self::{
     accessible::{ACCESSIBLE, accessible, axe},
-    site::{browse, ready, run, same, script, serve, set, text, wait},
+    site::{browse, ready, run, same, script, serve, set, slow, text, wait},
 };
 
 const DRIVER: &str = "chromedriver";

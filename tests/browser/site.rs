@@ -1,5 +1,9 @@
 //! The book, served without what a test takes away, and a browser that looks at it.
 
+use fantoccini::wd::WebDriverCompatibleCommand;
+use http::Method;
+use url::{ParseError, Url};
+
 use super::*;
 
 /// What a page may load: nothing from elsewhere. What it tries to load beyond is an error in the console.
@@ -160,6 +164,26 @@ pub fn browse(
         client.close().await?;
         outcome
     })
+}
+
+/// A command to Chromium alone, of its protocol for developers.
+#[derive(Debug)]
+struct Chromium(&'static str, Value);
+
+impl WebDriverCompatibleCommand for Chromium {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(json!({ "cmd": self.0, "params": self.1 }).to_string()))
+    }
+}
+
+/// Makes the browser so many times slower than it is.
+pub async fn slow(client: &Client, times: u32) -> Result<(), Failed> {
+    client.issue_cmd(Chromium("Emulation.setCPUThrottlingRate", json!({ "rate": times }))).await?;
+    Ok(())
 }
 
 /// Waits for a condition, in JavaScript.
