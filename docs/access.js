@@ -52,4 +52,8 @@
   addEventListener("resize", scrolling);
   addEventListener("load", scrolling);
   scrolling();
+
+  // PTX and LLVM IR, which the book's highlighter does not know. From files, browsers load no modules: there, they have no colors.
+  const blocks = main.querySelectorAll("code:is(.language-ptx, .language-llvm)");
+  if (blocks.length > 0) import(new URL("page/colors.js", document.currentScript.src)).then(({ color }) => Promise.all([...blocks].map(color))).catch(() => {});
 }

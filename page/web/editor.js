@@ -1,77 +1,12 @@
 // An editor: numbers of lines, colors, and what is wrong with a line while it is typed. It is a textarea, whose keys and name stay its own, over a
-// picture of the lines that are seen. Colors are by the grammars for editors, of which this reads the parts that they use.
+// picture of the lines that are seen.
+import { colored, load } from "./colors.js";
 import { element } from "./page.js";
 
 /** How long nothing is typed before the text is looked at, in milliseconds. */
 const PAUSE = 400;
 /** Lines in front of those that are seen from which on a comment of many lines is known. */
 const BEFORE = 200;
-
-const grammars = new Map();
-
-/** A grammar by its name, with the expressions of its rules compiled; `include` of another one is known when that is there. */
-async function load(name) {
-  if (!grammars.has(name)) {
-    const file = await (await fetch(new URL(`${name}.tmLanguage.json`, import.meta.url))).json();
-    grammars.set(name, file);
-    const others = JSON.stringify(file).matchAll(/"include":"source[.](\w+)"/g);
-    await Promise.all([...others].map(([, other]) => load(other)));
-  }
-  return rules(grammars.get(name).patterns, grammars.get(name));
-}
-
-/** The rules of patterns, with those of other places in their order. */
-function rules(patterns, grammar) {
-  const compiled = (text) => new RegExp(text, "dgm");
-  return patterns.flatMap((pattern) => {
-    if (pattern.include?.startsWith("#")) return rules([grammar.repository[pattern.include.slice(1)]], grammar);
-    if (pattern.include) {
-      const other = grammars.get(pattern.include.replace("source.", ""));
-      return rules(other.patterns, other);
-    }
-    if (!pattern.match && !pattern.begin) return rules(pattern.patterns, grammar);
-    const { name, captures, beginCaptures, end, patterns: inner = [] } = pattern;
-    const scopes = { 0: name, ...Object.fromEntries(Object.entries(captures ?? beginCaptures ?? {}).map(([group, of]) => [group, of.name])) };
-    return [{ start: compiled(pattern.match ?? pattern.begin), scopes, name, end: end && compiled(end), inner: end ? rules(inner, grammar) : [] }];
-  });
-}
-
-/** A line in parts that have a scope or none, and the rules that are open behind it. */
-function colored(line, all, open) {
-  const parts = [];
-  const add = (text, scope) => text && parts.push([text, scope]);
-  let at = 0;
-  for (;;) {
-    const within = open.at(-1);
-    const first = (expression) => ((expression.lastIndex = at), expression.exec(line));
-    let best = within && { found: first(within.end), ends: true };
-    for (const rule of within ? within.inner : all) {
-      const found = first(rule.start);
-      if (found?.[0] && !(best?.found?.index <= found.index)) best = { found, rule };
-    }
-    if (!best?.found) break;
-    const { found, rule, ends } = best;
-    add(line.slice(at, found.index), within?.name);
-    at = found.index + found[0].length;
-    if (ends) {
-      add(found[0], within.name);
-      open = open.slice(0, -1);
-      continue;
-    }
-    // A group has its own scope, and the rest that of the whole.
-    let done = found.index;
-    for (const [group, scope] of Object.entries(rule.scopes).filter(([group]) => group !== "0" && found.indices[group])) {
-      const [from, to] = found.indices[group];
-      add(line.slice(done, from), rule.scopes[0]);
-      add(line.slice(from, to), scope);
-      done = to;
-    }
-    add(line.slice(done, at), rule.scopes[0]);
-    if (rule.end) open = [...open, rule];
-  }
-  add(line.slice(at), open.at(-1)?.name);
-  return { parts, open };
-}
 
 /**
  * Makes an editor of a textarea. `wrong` may say, as a promise, what is wrong with a text while it is typed: lines, columns and messages; what
@@ -102,8 +37,7 @@ export function edit(text, grammar, wrong) {
       open = known.open;
       if (at < from) continue;
       const fault = faults.some(({ line }) => line === at + 1);
-      const parts = known.parts.map(([part, scope]) => (scope ? element("span", { "data-scope": scope }, part) : part));
-      shown.push(element("span", { class: fault && "fault" }, ...parts, "\n"));
+      shown.push(element("span", { class: fault && "fault" }, ...known.parts, "\n"));
     }
     const mark = (at) => (faults.some(({ line }) => line === at + 1) ? element("b", { class: "fault" }, `${at + 1}\n`) : `${at + 1}\n`);
     numbers.replaceChildren(...Array.from({ length: to - from }, (_, index) => mark(from + index)));

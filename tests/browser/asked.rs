@@ -5,13 +5,14 @@ use super::*;
 /// A test that opens its own pages.
 pub type Test = fn() -> Result<(), Failed>;
 
-pub const TESTS: [(&str, Test); 13] = [
+pub const TESTS: [(&str, Test); 14] = [
     ("ten questions, each answered from the front page in 2 s", questions),
     ("a search finds each name first", synonyms),
     ("explorer: LLVM IR has the PTX of each line", of_ir),
     ("paste: each example is what its name says", kernels),
     ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
     ("paste: a launch is run, and says what it finds and what memory holds", ran),
+    ("chapters: PTX, litmus tests and LLVM IR have colors", colors),
     ("litmus: a test has its verdict in two words", badges),
     ("litmus: each test is in a gallery of shapes, and opens in the page", shapes),
     ("paste: PTX is judged by the LLVM IR that is pasted, too", against_ir),
@@ -171,6 +172,19 @@ fn ran() -> Result<(), Failed> {
         ends("grid=1 out=u32[64]", "Wrong", "out+384 is in no memory").await?;
         client.execute(run, vec![json!("grid=1\nout=u33[1]")]).await?;
         wait(client, "document.querySelector('#launch-wrong')?.textContent.includes('u33')").await
+    })
+}
+
+fn colors() -> Result<(), Failed> {
+    site("colors", "index", async |client, folder| {
+        for (chapter, language) in [("patterns", "ptx"), ("async", "ptx"), ("golden", "llvm")] {
+            open(client, &format!("{folder}/{chapter}.html")).await?;
+            let blocks = format!("[...document.querySelectorAll('code.language-{language}')]");
+            wait(client, &format!("{blocks}.every((one) => one.querySelector('[data-scope]'))")).await?;
+            let mnemonics = format!("{blocks}.filter((one) => one.querySelector('[data-scope*=mnemonic]')).length");
+            wait(client, &format!("{mnemonics} > 0.7 * {blocks}.length")).await?;
+        }
+        Ok(())
     })
 }
 
