@@ -290,3 +290,36 @@ fn registers_that_products_read() {
          ret;",
     );
 }
+
+/// What stands in place of fields of a tensor map, and what is reported of a copy, changes nothing of what is waited for.
+#[test]
+fn copies_with_overrides_and_reports() {
+    for (store, to, load, report) in [
+        (".override::global_address", "%rd2, {0}", ".override::global_address", ".mbarrier::report::disabled"),
+        (
+            ".override::global_address.override::global_dim",
+            "%rd2, {%h0}, {0}",
+            "",
+            ".mbarrier::report::validity::per_element::ff",
+        ),
+    ] {
+        let from = if load.is_empty() { "{0}" } else { to };
+        let text = format!(
+            ".version 9.4\n.target sm_107a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n\
+             .visible .entry k(.param .align 64 .b8 map[128], .param .u64 .ptr .global p) .reqntid 1 {{\n\
+             mov.b64 %rd0, map;\ncvta.param.u64 %rd1, %rd0;\nld.param.u64 %rd2, [p];\n\
+             mbarrier.init.shared::cta.b64 [sm+2048], 1;\n\
+             mbarrier.arrive.expect_tx.shared::cta.b64 _, [sm+2048], 1024;\n\
+             cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes{report}{load} [sm], [%rd1, {from}], [sm+2048];\n\
+             L: mbarrier.try_wait.parity.shared::cta.b64 %p0, [sm+2048], 0;\n@!%p0 bra L;\n\
+             ld.shared.b32 %r0, [sm];\nst.shared.b32 [sm+1024], %r0;\nfence.proxy.async.shared::cta;\n\
+             cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group{store} [%rd1, {to}], [sm+1024];\n\
+             cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nret;\n}}\n"
+        );
+        assert_eq!(wrong(&text), [], "{text}");
+        let without = |line: &str| wrong(&text.replace(line, ""));
+        let rules = |found: Vec<(String, u32, u32)>| found.into_iter().map(|(rule, ..)| rule).collect::<Vec<_>>();
+        assert!(rules(without("fence.proxy.async.shared::cta;")).contains(&"R4".to_owned()), "{text}");
+        assert!(!without("@!%p0 bra L;").is_empty(), "{text}");
+    }
+}

@@ -612,12 +612,14 @@ fn symbol(operand: &Operand) -> Option<usize> {
 }
 
 /// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories or barriers, it tells of
-/// the layout and the reports of a barrier, or of a product that has read A.
+/// the layout and the reports of a barrier, or of a product that has read A, or its tensor is another one than that of its map.
 fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
     let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
     let family = form.family();
     form.has_unknown_order()
         || reports
+        || form.modifier(ModifierKind::Report).is_some_and(|report| report != "mbarrier::report::disabled")
+        || form.modifier(ModifierKind::Override).is_some()
         || family.words().starts_with("mbarrier.") && form.modifier(ModifierKind::Multicast).is_some()
         || family == Family::Tcgen05Commit && form.modifier(ModifierKind::Restriction).is_some()
         || matches!(

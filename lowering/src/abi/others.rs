@@ -118,6 +118,11 @@ pub const OTHERS: &[Other] = &[
         ..LIKE_ABI
     },
     Other {
+        name: "llvm-24",
+        source: "llc 24.0.0 of 2026-10-25, measured for sm_90 and PTX 8.6: the page of today",
+        ..LIKE_ABI
+    },
+    Other {
         name: "libcu++",
         source: "NVIDIA/cccl, libcudacxx/include/cuda/std/__atomic/functions, read on 2026-11-28",
         rows: rows! {

@@ -32,7 +32,7 @@ pub(crate) struct Thread<'p> {
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
 /// Instructions of PTX that have no place in a litmus test: a mnemonic or a modifier, and what to write.
-const REFUSED: [(&str, &str); 20] = [
+const REFUSED: [(&str, &str); 21] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
@@ -58,6 +58,7 @@ const REFUSED: [(&str, &str); 20] = [
     ("multicast::cluster::16b", "write one instruction for each CTA in place of `.multicast::cluster::16b`"),
     ("multicast::cluster::32b", "write one instruction for each CTA in place of `.multicast::cluster::32b`"),
     ("multicast::cluster::all", "write one instruction for each CTA in place of `.multicast::cluster::all`"),
+    ("override::global_address", "a tensor is a variable here: name it in place of `.override::global_address`"),
     ("prefetch", "a prefetch orders nothing: leave it out"),
     ("noComplete", "leave `.noComplete` out: an arrival that must not complete its phase is one like any other"),
     ("pending_count", "a state has no number of arrivals here: leave `mbarrier.pending_count` out"),

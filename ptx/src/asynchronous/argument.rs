@@ -20,10 +20,13 @@ pub enum Argument {
     },
     /// `[base+offset]`
     Address(Address),
-    /// `[map, {x, y}]`: a place in a tensor.
+    /// `[map, {x, y}]`, `[map, address, {x, y}]`, `[map, address, {sizes}, {strides}, strides, {x, y}]`: a place in a tensor.
     Tensor {
         /// The address of the tensor map.
         map: Name,
+        /// What stands in place of fields of the map: the address of the tensor, its sizes in 16 bits, the lower 32 bits of its strides,
+        /// and the upper bits of all of them in 16.
+        overrides: Vec<Operand>,
         /// As many as the tensor has dimensions.
         coordinates: Vec<Operand>,
     },
@@ -42,6 +45,8 @@ pub enum Role {
     Destination,
     /// What is read: an address, a tensor with coordinates, a matrix descriptor, or registers.
     Source,
+    /// The address of a tensor in place of that of its map.
+    Override,
     /// The number of bytes that are copied or covered.
     Size,
     /// The number of bytes that are read; the rest is zero. As a predicate: whether nothing is read.
@@ -131,8 +136,12 @@ impl Display for Argument {
             Self::Predicate { p, negated } => write!(f, "{}{}", if *negated { "!" } else { "" }, p.0),
             Self::Address(Address { base, offset: 0 }) => write!(f, "[{}]", base.0),
             Self::Address(Address { base, offset }) => write!(f, "[{}+{offset}]", base.0),
-            Self::Tensor { map, coordinates } => {
+            Self::Tensor { map, overrides, coordinates } => {
                 write!(f, "[{}, ", map.0)?;
+                for part in overrides {
+                    print(f, part)?;
+                    f.write_str(", ")?;
+                }
                 vector(f, coordinates)?;
                 f.write_str("]")
             }

@@ -9,7 +9,7 @@
 //! | `pred`, `!pred` | a predicate or its negation; the negation alone, where a predicate looks like a register |
 //! | `imm`, `imm=4/8` | a constant, or one of these |
 //! | `[b64]`, `[b32]` | an address, in a register of this width |
-//! | `[tensor]` | a tensor map with coordinates |
+//! | `[tensor]` | a tensor map with coordinates, and between them what `.override::…` has |
 //! | `[b32,b64]` | a fabric handle: its parts, in registers of these widths |
 //! | `pred/pred` | two predicates, `p` and `q` of `p|q` |
 //! | `<b32*4>`, `<b32*registers>` | a vector, whose length is a number or follows from the modifiers |
@@ -266,14 +266,22 @@ impl ParameterType {
                 Argument::Address(Address { base: Name(base.text.to_owned().into()), offset })
             }
             (Self::Tensor, Shape::Memory { parts, suffix: None }) => match &parts[..] {
-                [syntax::Operand { shape: Shape::Name { name, suffix: None }, .. }, coordinates] => {
+                [syntax::Operand { shape: Shape::Name { name, suffix: None }, .. }, overrides @ .., coordinates] => {
                     let map = Name(name.text.to_owned().into());
-                    let Shape::Vector(elements) = &coordinates.shape else { return None };
-                    let coordinates: Vec<_> = elements.iter().map(value).collect::<Option<_>>()?;
-                    if Some(coordinates.len()) != count("coordinates", words) {
+                    let expected = self::overrides(words)?;
+                    if overrides.len() != expected.len() {
                         return None;
                     }
-                    Argument::Tensor { map, coordinates }
+                    let part = |(operand, (_, length)): (&syntax::Operand<'_>, &(&str, Option<usize>))| match length {
+                        Some(length) => Some(Operand::Vector(elements(operand, *length)?)),
+                        None => value(operand),
+                    };
+                    let overrides = overrides.iter().zip(&expected).map(part).collect::<Option<_>>()?;
+                    Argument::Tensor {
+                        map,
+                        overrides,
+                        coordinates: elements(coordinates, count("coordinates", words)?)?,
+                    }
                 }
                 _ => return None,
             },
@@ -321,6 +329,16 @@ impl ParameterType {
             Self::Address(ty) => Argument::Address(Address { base: Name(format!("%{ty}_{index}").into()), offset: 0 }),
             Self::Tensor => Argument::Tensor {
                 map: Name(format!("%b64_{index}").into()),
+                overrides: overrides(words)?
+                    .into_iter()
+                    .map(|(ty, length)| match length {
+                        Some(length) => {
+                            let all = (0..length).map(|index| register(ty, index)).collect::<Option<_>>();
+                            Some(Operand::Vector(all?))
+                        }
+                        None => register(ty, index + 8),
+                    })
+                    .collect::<Option<_>>()?,
                 coordinates: (0..count("coordinates", words)?)
                     .map(|index| register("b32", index))
                     .collect::<Option<_>>()?,
@@ -354,7 +372,14 @@ impl ParameterType {
                 values.iter().map(|value| value.cast_signed().to_string()).collect::<Vec<_>>().join(" or ")
             }
             Self::Address(_) => "an address".into(),
-            Self::Tensor => format!("a tensor map with {} coordinates", length("coordinates")),
+            Self::Tensor => {
+                let part = |(ty, length): (&str, Option<usize>)| match length {
+                    Some(length) => format!("{length} .{ty}, "),
+                    None => format!("a .{ty}, "),
+                };
+                let parts: String = overrides(words).into_iter().flatten().map(part).collect();
+                format!("a tensor map with {parts}{} coordinates", length("coordinates"))
+            }
             Self::Handle(types) => format!("a fabric handle of {} parts", types.len()),
             Self::Pair => "a pair of predicates".into(),
             Self::Value(name) => format!("a value of type .{}", ty(name)),
@@ -370,6 +395,28 @@ fn value(operand: &syntax::Operand<'_>) -> Option<Operand> {
         Shape::Number(Number::Integer(value)) => Operand::Immediate(*value),
         _ => return None,
     })
+}
+
+/// The elements of a vector of a length.
+fn elements(operand: &syntax::Operand<'_>, length: usize) -> Option<Vec<Operand>> {
+    let Shape::Vector(elements) = &operand.shape else { return None };
+    if elements.len() == length { elements.iter().map(value).collect() } else { None }
+}
+
+/// What stands between a tensor map and the coordinates: the types, and of vectors the lengths.
+fn overrides(words: &[&str]) -> Option<Vec<(&'static str, Option<usize>)>> {
+    let has = |what: &str| words.iter().any(|word| word.strip_prefix("override::") == Some(what));
+    let mut all = Vec::new();
+    if has("global_address") {
+        all.push(("b64", None));
+    }
+    if has("global_dim") || has("global_dim_stride") {
+        all.push(("b16", Some(count("coordinates", words)?)));
+    }
+    if has("global_dim_stride") {
+        all.extend([("b32", Some(count("coordinates", words)?.checked_sub(1)?)), ("b16", None)]);
+    }
+    Some(all)
 }
 
 /// The type that the modifiers name first: that of the value, or of the result.

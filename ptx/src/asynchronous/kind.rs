@@ -14,6 +14,10 @@ pub enum ModifierKind {
     Type,
     /// `.cta_group::1`, `.cta_group::2`
     CtaGroup,
+    /// What the completion reports of errors: `.mbarrier::report::…`.
+    Report,
+    /// What stands in place of a field of a tensor map: `.override::…`.
+    Override,
     /// How the completion is observed: `.mbarrier::…` or `.bulk_group`.
     Completion,
     /// `.multicast::cluster`, `.multicast::cluster::all`
@@ -49,10 +53,12 @@ const KINDS: &[(ModifierKind, &[&str])] = &[
     (ModifierKind::Type,        &["b1", "b8", "b16", "b32", "b64", "b128", "b1024", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
                           "f16", "bf16", "f16x2", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "pred"]),
     (ModifierKind::CtaGroup,    &["cta_group::"]),
+    (ModifierKind::Report,      &["mbarrier::report::"]),
+    (ModifierKind::Override,    &["override::"]),
     (ModifierKind::Completion,  &["mbarrier::", "bulk_group"]),
     (ModifierKind::Multicast,   &["multicast::"]),
     (ModifierKind::Dimension,   &["1d", "2d", "3d", "4d", "5d"]),
-    (ModifierKind::Mode,        &["tile", "tile::", "im2col", "im2col::", "im2col_no_offs"]),
+    (ModifierKind::Mode,        &["tile", "tile::", "im2col", "im2col::", "im2col_no_offs", "im2col_no_offs::"]),
     (ModifierKind::Shape,       &["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2", "128x256b", "4x256b", "128x128b", "64x128b",
                           "32x128b"]),
     (ModifierKind::Repetition,  &["x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"]),

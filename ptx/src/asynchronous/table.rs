@@ -55,6 +55,13 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("BULK",       "destination:[b64] source:[b64] size:b32"),
     ("STRONG",     "relaxed cta|cluster|gpu|sys b128"),
     ("FABRIC",     "mbarrier::report::fabric"),
+    ("REPORT",     "mbarrier::report::disabled|VALIDITY"),
+    ("VALIDITY",   "mbarrier::report::validity::per_16bytes::80000000|mbarrier::report::validity::per_16bytes::8000|\
+                    mbarrier::report::validity::per_16bytes::80|mbarrier::report::validity::per_16bytes::8|\
+                    mbarrier::report::validity::per_element::ff"),
+    ("ADDRESS",    "override::global_address"),
+    ("SIZES",      "1d ADDRESS override::global_dim"),
+    ("STRIDES",    "2d|3d|4d|5d ADDRESS override::global_dim_stride"),
     ("UNITS",      "mbarrier::complete_tx::16B FABRIC"),
     ("PUT",        "source:[b64] size:b32 barrier:[b64]"),
     ("PULL",       "destination:[b64] source:[b32,b64] size:b32 barrier:[b64] members:imm=4294967295"),
@@ -89,6 +96,12 @@ pub(super) const WORDS: &[(&str, &str, Requirement)] = &[
     ("cp.async.bulk",           "weak",                     since(90, 9, 3)),
     ("cp.async.bulk",           "relaxed",                  since(90, 9, 3)),
     ("cp.async.bulk",           "multicast::cluster::16b",  since(90, 9, 4)),
+    ("cp.async.bulk",           "mbarrier::report::",       on(RUBIN, 9, 4)),
+    ("cp.async.bulk",           "override::",               on(RUBIN, 9, 4)),
+    ("cp.async.bulk",           "im2col_no_offs::w",        on(RUBIN, 9, 4)),
+    ("cp.async.bulk.prefetch",  "L2::evict_last",           on(RUBIN, 9, 4)),
+    ("cp.reduce.async.bulk",    "override::",               on(RUBIN, 9, 4)),
+    ("cp.reduce.async.bulk",    "im2col_no_offs::w",        on(RUBIN, 9, 4)),
     ("cp.async.bulk.wait_group", "sync_restrict::",         since(90, 9, 5)),
     ("cp.reduce.async.bulk",    "relaxed",                  since(90, 9, 3)),
     ("multimem.cp.async.bulk",  "cp_mask",                  since(100, 9, 1)),
@@ -255,24 +268,24 @@ pub(super) const FORMS: &[Forms] = {
         (CpAsyncWaitGroup, since(80, 7, 0), "pending:imm", &[""]),
         (CpAsyncWaitAll, since(80, 7, 0), "", &[""]),
         (CpAsyncBulk, since(90, 8, 0), "BULK barrier:[b64] MASK POLICY", &[
-            "{weak} shared::cluster global TX {multicast::cluster} {HINT}",
+            "{weak} shared::cluster global TX {REPORT} {multicast::cluster} {HINT}",
         ]),
         (CpAsyncBulk, on(CLUSTER, 9, 3), "BULK barrier:[b64] MASK POLICY", &[
-            "STRONG shared::cluster global TX {multicast::cluster} {HINT}",
+            "STRONG shared::cluster global TX {REPORT} {multicast::cluster} {HINT}",
         ]),
         (CpAsyncBulk, since(90, 9, 4), "BULK barrier:[b64] cta_mask:b16 POLICY", &[
-            "{weak} shared::cluster global TX multicast::cluster::16b {HINT}",
+            "{weak} shared::cluster global TX {REPORT} multicast::cluster::16b {HINT}",
         ]),
         (CpAsyncBulk, on(RUBIN, 9, 4), "BULK barrier:[b64] cta_mask:b32 POLICY", &[
-            "{weak} shared::cluster global TX multicast::cluster::32b {HINT}",
+            "{weak} shared::cluster global TX {REPORT} multicast::cluster::32b {HINT}",
         ]),
-        (CpAsyncBulk, since(90, 8, 6), "BULK barrier:[b64] POLICY", &["{weak} shared::cta global TX {HINT}"]),
-        (CpAsyncBulk, since(90, 9, 3), "BULK barrier:[b64] POLICY", &["STRONG shared::cta global TX {HINT}"]),
+        (CpAsyncBulk, since(90, 8, 6), "BULK barrier:[b64] POLICY", &["{weak} shared::cta global TX {REPORT} {HINT}"]),
+        (CpAsyncBulk, since(90, 9, 3), "BULK barrier:[b64] POLICY", &["STRONG shared::cta global TX {REPORT} {HINT}"]),
         (CpAsyncBulk, since(90, 9, 2), "BULK ignored_left:b32 ignored_right:b32 barrier:[b64] POLICY", &[
-            "{weak} shared::cta global TX ignore_oob {HINT}",
+            "{weak} shared::cta global TX {mbarrier::report::disabled} ignore_oob {HINT}",
         ]),
         (CpAsyncBulk, since(90, 9, 3), "BULK ignored_left:b32 ignored_right:b32 barrier:[b64] POLICY", &[
-            "STRONG shared::cta global TX ignore_oob {HINT}",
+            "STRONG shared::cta global TX {mbarrier::report::disabled} ignore_oob {HINT}",
         ]),
         (CpAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &["{weak} shared::cluster shared::cta TX"]),
         (CpAsyncBulk, since(90, 9, 3), "BULK barrier:[b64]", &[
@@ -286,7 +299,7 @@ pub(super) const FORMS: &[Forms] = {
         ]),
         (CpAsyncBulkCommitGroup, since(90, 8, 0), "", &[""]),
         (CpAsyncBulkWaitGroup, since(90, 8, 0), "pending:imm", &["{read}", "sync_restrict::proxy::async"]),
-        (CpAsyncBulkPrefetch, since(90, 8, 0), "source:[b64] size:b32 POLICY", &["L2 global {HINT}"]),
+        (CpAsyncBulkPrefetch, since(90, 8, 0), "source:[b64] size:b32 POLICY", &["L2 global {HINT|L2::evict_last}"]),
         (ApplypriorityAsyncBulk, on(RUBIN, 9, 4), "source:[b64] size:b32", &["{global} bulk_group L2::evict_normal"]),
         (CpReduceAsyncBulk, since(90, 8, 0), "BULK barrier:[b64]", &[
             "{relaxed cta|cluster} shared::cluster shared::cta TX and|or|xor b32",
@@ -323,90 +336,108 @@ pub(super) const FORMS: &[Forms] = {
             "{relaxed cta|cluster|gpu|sys} global shared::cta bulk_group add noftz f32",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] POLICY", &[
-            "DIM shared::cta global {tile} TX {GROUP} {HINT}",
+            "DIM shared::cta global {tile} TX {REPORT} {ADDRESS} {GROUP} {HINT}",
+            "SIZES shared::cta global {tile} TX {REPORT} {GROUP} {HINT}",
+            "STRIDES shared::cta global {tile} TX {REPORT} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 0), "destination:[b64] source:[tensor] barrier:[b64] MASK POLICY", &[
-            "DIM shared::cluster global {tile} TX {multicast::cluster} {GROUP} {HINT}",
+            "DIM shared::cluster global {tile} TX {REPORT} {ADDRESS} {multicast::cluster} {GROUP} {HINT}",
+            "SIZES shared::cluster global {tile} TX {REPORT} {GROUP} {HINT}",
+            "STRIDES shared::cluster global {tile} TX {REPORT} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b16 POLICY", &[
-            "DIM shared::cluster global {tile} TX multicast::cluster::16b {GROUP} {HINT}",
+            "DIM shared::cluster global {tile} TX {REPORT} {ADDRESS} multicast::cluster::16b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(RUBIN, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b32 POLICY", &[
-            "DIM shared::cluster global {tile} TX multicast::cluster::32b {GROUP} {HINT}",
+            "DIM shared::cluster global {tile} TX {REPORT} {ADDRESS} multicast::cluster::32b {GROUP} {HINT}",
+            "SIZES shared::cluster global {tile} TX {REPORT} multicast::cluster::32b {GROUP} {HINT}",
+            "STRIDES shared::cluster global {tile} TX {REPORT} multicast::cluster::32b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(100, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] POLICY", &[
-            "2d shared::cta global tile::gather4 TX {GROUP} {HINT}",
+            "2d shared::cta global tile::gather4 TX {REPORT} {ADDRESS} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6), "destination:[b64] source:[tensor] barrier:[b64] MASK POLICY", &[
-            "2d shared::cluster global tile::gather4 TX {multicast::cluster} {GROUP} {HINT}",
+            "2d shared::cluster global tile::gather4 TX {REPORT} {ADDRESS} {multicast::cluster} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b16 POLICY", &[
-            "2d shared::cluster global tile::gather4 TX multicast::cluster::16b {GROUP} {HINT}",
+            "2d shared::cluster global tile::gather4 TX {REPORT} {ADDRESS} multicast::cluster::16b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(RUBIN, 9, 4), "destination:[b64] source:[tensor] barrier:[b64] cta_mask:b32 POLICY", &[
-            "2d shared::cluster global tile::gather4 TX multicast::cluster::32b {GROUP} {HINT}",
+            "2d shared::cluster global tile::gather4 TX {REPORT} {ADDRESS} multicast::cluster::32b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> POLICY", &[
-            "3d|4d|5d shared::cta global im2col TX {GROUP} {HINT}",
+            "3d|4d|5d shared::cta global im2col TX {REPORT} {ADDRESS} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(100, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> POLICY", &[
-            "3d|4d|5d shared::cta global im2col::w TX {GROUP} {HINT}",
+            "3d|4d|5d shared::cta global im2col::w TX {REPORT} {ADDRESS} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> POLICY", &[
-            "3d|4d|5d shared::cta global im2col::w::128 TX {GROUP} {HINT}",
+            "3d|4d|5d shared::cta global im2col::w::128 TX {REPORT} {ADDRESS} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 0),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> MASK POLICY", &[
-            "3d|4d|5d shared::cluster global im2col TX {multicast::cluster} {GROUP} {HINT}",
+            "3d|4d|5d shared::cluster global im2col TX {REPORT} {ADDRESS} {multicast::cluster} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 9, 4),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b16 POLICY", &[
-            "3d|4d|5d shared::cluster global im2col TX multicast::cluster::16b {GROUP} {HINT}",
+            "3d|4d|5d shared::cluster global im2col TX {REPORT} {ADDRESS} multicast::cluster::16b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> MASK POLICY", &[
-            "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX {multicast::cluster} {GROUP} {HINT}",
+            "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX {REPORT} {ADDRESS} {multicast::cluster} {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 9, 4),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b16 POLICY", &[
-            "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX multicast::cluster::16b {GROUP} {HINT}",
+            "3d|4d|5d shared::cluster global im2col::w|im2col::w::128 TX {REPORT} {ADDRESS} multicast::cluster::16b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(RUBIN, 9, 4),
          "destination:[b64] source:[tensor] barrier:[b64] offsets:<b16*offsets> cta_mask:b32 POLICY", &[
-            "3d|4d|5d shared::cluster global im2col|im2col::w|im2col::w::128 TX multicast::cluster::32b {GROUP} {HINT}",
+            "3d|4d|5d shared::cluster global im2col|im2col::w|im2col::w::128 TX {REPORT} {ADDRESS} multicast::cluster::32b {GROUP} {HINT}",
         ]),
         (CpAsyncBulkTensor, since(90, 8, 0), "destination:[tensor] source:[b64] POLICY", &[
-            "DIM global shared::cta {tile} bulk_group {HINT}",
-            "3d|4d|5d global shared::cta im2col_no_offs bulk_group {HINT}",
+            "DIM global shared::cta {tile} bulk_group {ADDRESS} {HINT}",
+            "SIZES global shared::cta {tile} bulk_group {HINT}",
+            "STRIDES global shared::cta {tile} bulk_group {HINT}",
+            "3d|4d|5d global shared::cta im2col_no_offs|im2col_no_offs::w bulk_group {ADDRESS} {HINT}",
         ]),
         (CpAsyncBulkTensor, on(TENSOR, 8, 6), "destination:[tensor] source:[b64] POLICY", &[
-            "2d global shared::cta tile::scatter4 bulk_group {HINT}",
+            "2d global shared::cta tile::scatter4 bulk_group {ADDRESS} {HINT}",
         ]),
         (CpReduceAsyncBulkTensor, since(90, 8, 0), "destination:[tensor] source:[b64] POLICY", &[
-            "DIM global shared::cta REDUCE {tile} bulk_group {HINT}",
-            "3d|4d|5d global shared::cta REDUCE im2col_no_offs bulk_group {HINT}",
+            "DIM global shared::cta REDUCE {tile} bulk_group {ADDRESS} {HINT}",
+            "SIZES global shared::cta REDUCE {tile} bulk_group {HINT}",
+            "STRIDES global shared::cta REDUCE {tile} bulk_group {HINT}",
+            "3d|4d|5d global shared::cta REDUCE im2col_no_offs|im2col_no_offs::w bulk_group {ADDRESS} {HINT}",
         ]),
         (CpReduceAsyncBulkTensor, on(TENSOR, 8, 6), "destination:[tensor] source:[b64] POLICY", &[
-            "2d global shared::cta REDUCE tile::scatter4 bulk_group {HINT}",
+            "2d global shared::cta REDUCE tile::scatter4 bulk_group {ADDRESS} {HINT}",
         ]),
-        (CpAsyncBulkPrefetchTensor, since(90, 8, 0), "source:[tensor] POLICY", &["DIM L2 global {tile} {HINT}"]),
-        (CpAsyncBulkPrefetchTensor, on(TENSOR, 8, 6), "source:[tensor] POLICY", &["2d L2 global tile::gather4 {HINT}"]),
+        (CpAsyncBulkPrefetchTensor, since(90, 8, 0), "source:[tensor] POLICY", &[
+            "DIM L2 global {tile} {ADDRESS} {HINT|L2::evict_last}",
+            "SIZES L2 global {tile} {HINT|L2::evict_last}",
+            "STRIDES L2 global {tile} {HINT|L2::evict_last}",
+        ]),
+        (CpAsyncBulkPrefetchTensor, on(TENSOR, 8, 6), "source:[tensor] POLICY", &[
+            "2d L2 global tile::gather4 {ADDRESS} {HINT|L2::evict_last}",
+        ]),
         (CpAsyncBulkPrefetchTensor, since(90, 8, 0), "source:[tensor] offsets:<b16*offsets> POLICY", &[
-            "3d|4d|5d L2 global im2col {HINT}",
+            "3d|4d|5d L2 global im2col {ADDRESS} {HINT|L2::evict_last}",
         ]),
         (CpAsyncBulkPrefetchTensor, on(TENSOR, 8, 6), "source:[tensor] offsets:<b16*offsets> POLICY", &[
-            "3d|4d|5d L2 global im2col::w|im2col::w::128 {HINT}",
+            "3d|4d|5d L2 global im2col::w|im2col::w::128 {ADDRESS} {HINT|L2::evict_last}",
         ]),
         (ApplypriorityAsyncBulkTensor, on(RUBIN, 9, 4), "source:[tensor]", &[
-            "DIM {global} {tile} bulk_group L2::evict_normal",
-            "2d {global} tile::gather4 bulk_group L2::evict_normal",
-            "3d|4d|5d {global} im2col_no_offs bulk_group L2::evict_normal",
+            "DIM {global} {tile} bulk_group L2::evict_normal {ADDRESS}",
+            "SIZES {global} {tile} bulk_group L2::evict_normal",
+            "STRIDES {global} {tile} bulk_group L2::evict_normal",
+            "2d {global} tile::gather4 bulk_group L2::evict_normal {ADDRESS}",
+            "3d|4d|5d {global} im2col_no_offs|im2col_no_offs::w bulk_group L2::evict_normal {ADDRESS}",
         ]),
         (ApplypriorityAsyncBulkTensor, on(RUBIN, 9, 4), "source:[tensor] offsets:<b16*offsets>", &[
-            "3d|4d|5d {global} im2col|im2col::w|im2col::w::128 bulk_group L2::evict_normal",
+            "3d|4d|5d {global} im2col|im2col::w|im2col::w::128 bulk_group L2::evict_normal {ADDRESS}",
         ]),
         (StBulk, since(100, 8, 6), "destination:[b64] size:b64 value:imm=0", &["{weak} {shared::cta}"]),
         (StAsync, since(90, 8, 1), "destination:[b64] value:element barrier:[b64]", &[

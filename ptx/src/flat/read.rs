@@ -235,6 +235,13 @@ impl<'m> Builder<'_, 'm> {
             if let Argument::Pair(p, q) = argument {
                 return [(*role, p), (Role::Report, q)].map(|(role, p)| (role, self.name(frame, &p.0, None))).to_vec();
             }
+            // The address that stands in place of that of a tensor map.
+            let instead = match argument {
+                Argument::Tensor { overrides, .. } => overrides.first(),
+                _ => None,
+            };
+            let instead =
+                instead.map(|address| (Role::Override, Operand::Address(Box::new(self.value(frame, address)), 0)));
             let operand = match argument {
                 Argument::Value(operand) => self.value(frame, operand),
                 Argument::Predicate { p, negated } => match self.name(frame, &p.0, None) {
@@ -248,14 +255,14 @@ impl<'m> Builder<'_, 'm> {
                     };
                     Operand::Address(Box::new(base), address.offset)
                 }
-                Argument::Tensor { map, coordinates } => {
+                Argument::Tensor { map, coordinates, .. } => {
                     let map = Box::new(self.name(frame, &map.0, None));
                     Operand::Tensor(map, coordinates.iter().map(|one| self.value(frame, one)).collect())
                 }
                 Argument::Handle(parts) => Operand::Vector(parts.iter().map(|one| self.value(frame, one)).collect()),
                 Argument::Pair(..) => Operand::Nothing,
             };
-            vec![(*role, operand)]
+            std::iter::once((*role, operand)).chain(instead).collect()
         };
         form.arguments().iter().flat_map(operand).collect()
     }

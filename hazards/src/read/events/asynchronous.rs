@@ -235,8 +235,10 @@ impl Maker<'_> {
         let (map, plain) = if is_load { (Role::Source, Role::Destination) } else { (Role::Destination, Role::Source) };
         let map = self.access(of.operand(map), Space::Global, Proxy::Tensormap, (true, false));
         let thing = self.objects.iter().find(|(_, own)| **own == map.address.object).map(|(thing, _)| thing.clone());
-        let tensor = match thing {
-            Some(thing @ Thing::Base(_)) => self.object(Thing::Tensor(Box::new(thing))),
+        let tensor = match (of.operand(Role::Override), thing) {
+            // Another tensor than that of the map.
+            (Some(address), _) => self.access(Some(address), Space::Global, Proxy::Async, (true, false)).address.object,
+            (None, Some(thing @ Thing::Base(_))) => self.object(Thing::Tensor(Box::new(thing))),
             _ => self.object(Thing::Unknown(Space::Global, None)),
         };
         let tensor = Access {
