@@ -136,9 +136,13 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
     let barriers = barriers(&flat);
     let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas), barriers: &barriers };
-    // A kernel that the machine does not take has no witness.
     let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
-    let shown = witnesses(module, &kernel.name, &given, needs, search, &is_enough).unwrap_or_default();
+    // Where guessed numbers show too little, those of the solver's answers may show more.
+    let answers = proof.numbers.iter().map(|numbers| named(&flat, numbers)).filter(|numbers| !numbers.is_empty());
+    let mut all = vec![given.clone()];
+    all.extend(answers.map(|numbers| Given { numbers, ..given.clone() }));
+    // A kernel that the machine does not take has no witness.
+    let shown = witnesses(module, &kernel.name, &all, needs, search, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
     let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
@@ -157,6 +161,23 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () => Verdict::Open,
     };
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
+}
+
+/// The parameters that are numbers, as executions call them. What may be an address is none.
+fn named(flat: &Flat, numbers: &[((usize, i64), u64)]) -> Vec<(String, u64)> {
+    let parameters = &flat.head.parameters;
+    let has_pointers = parameters.iter().any(|parameter| parameter.is_pointer);
+    let name = |((number, offset), value): &((usize, i64), u64)| {
+        let parameter = parameters.get(*number)?;
+        let bits = parameter.ty?.bits();
+        let is_number = !parameter.is_pointer && (bits <= 32 || has_pointers && parameter.elements.is_none());
+        let name = match (offset, parameter.elements) {
+            (0, None) => parameter.name.clone(),
+            (offset, _) => format!("{}+{offset}", parameter.name),
+        };
+        is_number.then_some((name, *value))
+    };
+    numbers.iter().filter_map(name).collect()
 }
 
 /// The lines of barriers of a CTA and of a cluster.

@@ -24,7 +24,7 @@ use crate::{
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
     solve::Answer,
     state::{Slot, State},
-    term::{Term, Terms},
+    term::{Leaf, LeafName, Term, Terms},
     threads::Threads,
     two::{Pair, Two},
     walk::{Known, Walk, Written},
@@ -44,6 +44,9 @@ pub struct Unproved {
     pub too_hard: bool,
 }
 
+/// How many answers of the solver are kept for executions.
+const NUMBERS: usize = 4;
+
 /// What came of a proof.
 #[derive(Debug, Default)]
 pub struct Proof {
@@ -54,11 +57,26 @@ pub struct Proof {
     pub assumptions: BTreeSet<Assumption>,
     /// The steps that are barriers of the whole grid.
     pub grid: BTreeSet<usize>,
+    /// What parameters are where the solver has an answer, by their numbers and offsets in bytes: each once, the first ones alone.
+    pub numbers: Vec<Vec<((usize, i64), u64)>>,
     /// How many questions the solver had.
     pub questions: usize,
 }
 
 impl Proof {
+    /// Keeps what an answer says of parameters.
+    fn keep(&mut self, answer: &Answer) {
+        let Answer::Holds(leaves) = answer else { return };
+        let of_parameter = |(leaf, value): &(Leaf, u64)| match leaf.name {
+            LeafName::Parameter(number, offset) => Some(((number, offset), *value)),
+            _ => None,
+        };
+        let numbers: Vec<_> = leaves.iter().filter_map(of_parameter).sorted().dedup().collect();
+        if !numbers.is_empty() && !self.numbers.contains(&numbers) && self.numbers.len() < NUMBERS {
+            self.numbers.push(numbers);
+        }
+    }
+
     /// Whether the kernel has no race and no divergent barrier.
     pub fn holds(&self) -> bool {
         self.unproved.is_empty() && self.is_followed()
@@ -582,7 +600,9 @@ impl<'p> Prover<'p> {
                 }
                 conditions.push(self.questions.eval.terms.not(same));
             }
-            if self.questions.ask(conditions) != Answer::Never {
+            let answer = self.questions.ask(conditions);
+            if answer != Answer::Never {
+                self.proof.keep(&answer);
                 let End::Barrier(step, _) = self.blocks[block].end else { continue };
                 self.proof.divergent.insert(self.questions.eval.flat.steps[step].line);
             }
@@ -632,6 +652,7 @@ impl<'p> Prover<'p> {
             match self.questions.ask(conditions.clone()) {
                 Answer::Never => continue,
                 answer => {
+                    self.proof.keep(&answer);
                     let stored = one.touch.stored.zip(other.touch.stored).filter(|_| writes == [true; 2]);
                     let same_value = stored.is_some_and(|(x, y)| {
                         let [x, y] = [(0, x), (1, y)].map(|(thread, term)| self.renamed(two, term, thread));

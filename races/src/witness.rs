@@ -83,29 +83,52 @@ impl Needs<'_> {
     }
 }
 
-/// Looks for executions until `is_enough` says so of what was found, which has each pair of lines once.
+/// Looks for executions with what is given, one after the other, until `is_enough` says so of what was found, which has each pair of lines
+/// once.
 ///
 /// # Errors
 /// If the machine cannot launch the kernel at all.
 pub fn witnesses(
     module: &Module,
     kernel: &str,
-    given: &Given,
+    all_given: &[Given],
     needs: Needs<'_>,
     limit: Duration,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<Vec<Witness>, Vec<LaunchError>> {
     let until = Instant::now() + limit;
-    let launches = search(module, kernel, given, limit / 2)?;
     let mut all: Vec<Witness> = Vec::new();
+    for (at, given) in all_given.iter().enumerate() {
+        // The first one has half of the time if there are others.
+        let parts = if at == 0 { all_given.len().min(2) } else { all_given.len() - at };
+        let share = until.saturating_duration_since(Instant::now()) / parts as u32;
+        if !is_enough(&all) && !share.is_zero() {
+            shown(module, kernel, given, needs, share, is_enough, &mut all)?;
+        }
+    }
+    Ok(all)
+}
+
+/// Adds what executions with what is given show.
+fn shown(
+    module: &Module,
+    kernel: &str,
+    given: &Given,
+    needs: Needs<'_>,
+    limit: Duration,
+    is_enough: &dyn Fn(&[Witness]) -> bool,
+    all: &mut Vec<Witness>,
+) -> Result<(), Vec<LaunchError>> {
+    let until = Instant::now() + limit;
+    let launches = search(module, kernel, given, limit / 2)?;
     let mut steps = 0;
     // What stops at once shows nothing of a launch that a user would make.
     let stops = |end: End| matches!(end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported));
     let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
     for launch in launches.flat_map(|launch| needs.of(launch, given)) {
         for seed in 0..SEEDS {
-            if is_enough(&all) || steps >= ALL_STEPS || Instant::now() >= until {
-                return Ok(all);
+            if is_enough(all) || steps >= ALL_STEPS || Instant::now() >= until {
+                return Ok(());
             }
             let options = options(seed);
             let schedule = options.schedule;
@@ -137,5 +160,5 @@ pub fn witnesses(
             }
         }
     }
-    Ok(all)
+    Ok(())
 }

@@ -56,6 +56,20 @@ fn own_words() {
     );
 }
 
+/// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
+#[test]
+fn numbers_of_the_solver() {
+    check(
+        "setp.eq.u32 %p1, %r1, 3;\nand.b32 %r5, %r0, 1023;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\n\
+         @%p1 st.shared.u32 [%rd6], 1;\nsetp.eq.u32 %p2, %r1, 40;\n@%p2 st.shared.u32 [%rd2+812], 2;",
+        RACE,
+    );
+    check(
+        "setp.ne.u32 %p1, %r0, 123456;\n@%p1 bra END;\nsetp.lt.u32 %p2, %r1, 7;\n@%p2 bra END;\nbar.sync 0;\nEND:",
+        DIVERGENT,
+    );
+}
+
 #[test]
 fn barriers_order() {
     let exchange = |barrier: &str| {
