@@ -191,9 +191,10 @@ mod tests {
             let lines =
                 |text: &str| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect_vec();
             assert_eq!(lines(&text), lines(&baseline.to_string()), "{path}");
-            assert!(baseline.0.len() > 1000, "{path}: {}", baseline.0.len());
+            assert!(baseline.0.len() > 300, "{path}: {}", baseline.0.len());
             let targets: BTreeSet<&String> = baseline.0.keys().map(|(target, _)| target).collect();
-            assert_eq!(targets.len(), 5, "{path}: {targets:?}");
+            // LLVM 24 fails at nothing on sm_52.
+            assert_eq!(targets.len(), if version == 24 { 5 } else { 6 }, "{path}: {targets:?}");
             for name in targets {
                 let (sm, ptx) = name.split_once(' ').expect("a GPU and a version");
                 let target = Target::new(sm.parse().expect("a GPU"), ptx.parse().ok()).expect("a target");
