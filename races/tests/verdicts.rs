@@ -56,6 +56,23 @@ fn own_words() {
     );
 }
 
+/// A loop in steps of four that ends where its counter has a value ends behind as many rounds as lie in between, unless it steps over that
+/// value, or begins with it: then it goes on.
+#[test]
+fn loops_that_end_at_a_value() {
+    let of = |end: u32| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra OTHER;\nmov.u32 %r5, 0;\nLOOP:\nand.b32 %r6, %r5, 1023;\nmul.wide.u32 %rd4, %r6, 4;\n\
+             add.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 1;\nadd.u32 %r5, %r5, 4;\nsetp.ne.u32 %p2, %r5, {end};\n@%p2 bra LOOP;\n\
+             bra END;\nOTHER:\nsetp.eq.u32 %p3, %r1, 1;\n@%p3 st.shared.u32 [%rd5+80], 2;\nEND:"
+        )
+    };
+    check(&of(20), FREE);
+    check(&of(24), RACE);
+    check(&of(10), RACE);
+    check(&of(0), RACE);
+}
+
 /// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
 #[test]
 fn numbers_of_the_solver() {

@@ -94,13 +94,19 @@ impl Effects {
         let every = union(x.len(), &communication).closure();
         let into = every.between(accesses, !accesses).then(base_causality).between(accesses, nodes);
         let out_of = base_causality.then(&every.between(!accesses, accesses)).between(fences, accesses);
+        let passed = base_causality.then(&every.between(!accesses, !accesses)).then(base_causality);
         let among = Rule::Communication.of(every.between(accesses, accesses));
         let (into, out_of) = (Rule::IntoFence.of(into), Rule::OutOfFence.of(out_of));
         let mut steps: Parts = vec![("local", local_order(execution).between(nodes, nodes))];
         steps.extend(communication.iter().map(|(name, part)| (*name, part.between(accesses, accesses))));
         steps.push(("sc", execution.sc.between(nodes, nodes)));
         steps.push(("base causality", base_causality.between(nodes, nodes)));
-        Self { steps, over: into | out_of | among, communication, base_causality: *base_causality }
+        Self {
+            steps,
+            over: into | out_of | Rule::PassedOn.of(passed.between(fences, accesses)) | among,
+            communication,
+            base_causality: *base_causality,
+        }
     }
 
     fn all(&self) -> Relation {
@@ -141,8 +147,14 @@ impl Effects {
         if let Some(middle) = every.row(a).find(|&middle| caused(middle, b)) {
             return [walk(a, middle), vec![(middle, "base causality")]].concat();
         }
-        match self.base_causality.row(a).find(|&middle| every.contains(middle, b)) {
-            Some(middle) => [vec![(a, "base causality")], walk(middle, b)].concat(),
+        if let Some(middle) = self.base_causality.row(a).find(|&middle| every.contains(middle, b)) {
+            return [vec![(a, "base causality")], walk(middle, b)].concat();
+        }
+        let seen = |middle: usize| every.row(middle).find(|&seen| caused(seen, b));
+        match self.base_causality.row(a).find_map(|middle| Some((middle, seen(middle)?))) {
+            Some((middle, seen)) => {
+                [vec![(a, "base causality")], walk(middle, seen), vec![(seen, "base causality")]].concat()
+            }
             None => vec![(a, "before")],
         }
     }

@@ -61,6 +61,8 @@ pub enum Rule {
     IntoFence,
     /// What a `fence.sc.sys` is in front of overlooks the host.
     OutOfFence,
+    /// What a `fence.sc.sys` is in front of overlooks what another GPU has passed on to the host.
+    PassedOn,
 }
 
 impl Rule {
@@ -100,7 +102,7 @@ mod tests {
     const G1: &str = "cta 0,gpu 1";
 
     #[rustfmt::skip]
-    const TESTS: [Test; 26] = [
+    const TESTS: [Test; 27] = [
         (Rule::ReadFirst, &[("x86", "MOV EAX,[x]; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV [x],$1")], "P0:EAX == 1 /\\ P1:EAX == 1"),
         (Rule::Writes, &[("x86", "MOV [x],$1; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV EBX,[x]")], "P1:EAX == 1 /\\ P1:EBX == 0"),
         (Rule::LockedFirst, &[("x86", "MOV EBX,$1; XCHG [x],EBX; MOV EAX,[y]"), ("x86", "MOV EBX,$1; XCHG [y],EBX; MOV EAX,[x]")],
@@ -151,6 +153,8 @@ mod tests {
             "P0:X0 == 0 /\\ P1:r0 == 0"),
         (Rule::OutOfFence, &[("aarch64", "MOV W9,#1; STLR W9,[x]; LDAR W0,[y]"), (G0, "st.relaxed.sys y, 1; fence.sc.sys; ld.relaxed.sys r0, x")],
             "P0:X0 == 0 /\\ P1:r0 == 0"),
+        (Rule::PassedOn, &[(G0, "st.relaxed.sys x, 1; st.release.sys y, 1"), ("x86", "MOV EAX,[y]; MOV EBX,[z]"),
+            (G1, "st.relaxed.sys z, 1; fence.sc.sys; ld.relaxed.sys r0, x")], "P1:EAX == 1 /\\ P1:EBX == 0 /\\ P2:r0 == 0"),
     ];
 
     fn litmus((rule, threads, outcome): Test) -> Litmus {
