@@ -73,6 +73,21 @@ fn loops_that_end_at_a_value() {
     check(&of(0), RACE);
 }
 
+/// What threads have alike in front of a loop with a barrier they need not have alike in it, and the other way round.
+#[test]
+fn values_in_loops_with_barriers() {
+    let of = |first: &str, next: &str| {
+        format!(
+            "mov.u32 %r5, 0;\n{first}\nLOOP:\nadd.u32 %r7, %r6, %r1;\nand.b32 %r7, %r7, 1023;\nmul.wide.u32 %rd4, %r7, 4;\n\
+             add.s64 %rd6, %rd5, %rd4;\nbar.sync 0;\nst.shared.u32 [%rd6], %r1;\n{next}\nadd.u32 %r5, %r5, 1;\n\
+             setp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;"
+        )
+    };
+    check(&of("mov.u32 %r6, 7;", "mul.lo.u32 %r6, %r6, 5;"), FREE);
+    check(&of("mov.u32 %r6, 7;", "sub.u32 %r6, 63, %r1;"), RACE);
+    check(&of("sub.u32 %r6, 63, %r1;", "mul.lo.u32 %r6, %r6, 5;"), RACE);
+}
+
 /// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
 #[test]
 fn numbers_of_the_solver() {
