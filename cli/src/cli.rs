@@ -690,8 +690,7 @@ pub struct VerifyMappingArgs {
     #[arg(long, conflicts_with_all = ["files", "sets", "rule", "races", "all", "shard", "counterexamples"])]
     pub mutants: bool,
     /// Compile the threads of each program by different mappings, every two of these, and each alone: our strategies, those of
-    /// other pages and compilers (cuda-12.8, hopper-guide, llvm-22, llvm-23, llvm-24, libcu++, sycl, tilelang,
-    /// triton), or all
+    /// other pages and compilers (cuda-12.8, hopper-guide, llvm-22 to llvm-24, libcu++, sycl, tilelang, triton), or all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping, conflicts_with_all = ["optimize", "mutants", "expansions"])]
     pub mix: Vec<String>,
     /// Compile some threads of each program for the host, x86 or aarch64, by the mappings of GCC and LLVM, and the others by every

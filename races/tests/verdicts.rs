@@ -88,6 +88,27 @@ fn values_in_loops_with_barriers() {
     check(&of("sub.u32 %r6, 63, %r1;", "mul.lo.u32 %r6, %r6, 5;"), RACE);
 }
 
+/// What a loop does to local memory, and to what it shifts.
+#[test]
+fn what_loops_change() {
+    let local = |at: &str| {
+        format!(
+            "{{\n.local .align 4 .b8 stack[64];\nmov.u64 %rd6, stack;\nst.local.u32 [%rd6], %r1;\nmov.u32 %r5, 0;\nLOOP:\n\
+             add.u32 %r6, %r0, %r5;\n{at}\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd7, %rd6, %rd4;\nst.local.u32 [%rd7], 5;\n\
+             add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;\nld.local.u32 %r7, [%rd6];\nmul.wide.u32 %rd4, %r7, 4;\n\
+             add.s64 %rd7, %rd5, %rd4;\nst.shared.u32 [%rd7], %r1;\n}}"
+        )
+    };
+    check(&local("and.b32 %r6, %r6, 15;"), NOT_FREE);
+    check(&local("mov.u32 %r6, 3;"), FREE);
+    check(
+        "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra OTHER;\nmov.u32 %r5, 64;\nLOOP:\nadd.u32 %r7, %r5, %r1;\nmul.wide.u32 %rd4, %r7, 4;\n\
+         add.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 1;\nshr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n@%p2 bra LOOP;\n\
+         bra END;\nOTHER:\nsub.u32 %r7, %r1, 28;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 2;\nEND:",
+        RACE,
+    );
+}
+
 /// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
 #[test]
 fn numbers_of_the_solver() {
