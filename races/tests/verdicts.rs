@@ -60,17 +60,20 @@ fn own_words() {
 /// value, or begins with it: then it goes on.
 #[test]
 fn loops_that_end_at_a_value() {
-    let of = |end: u32| {
+    let of = |end: &str| {
         format!(
-            "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra OTHER;\nmov.u32 %r5, 0;\nLOOP:\nand.b32 %r6, %r5, 1023;\nmul.wide.u32 %rd4, %r6, 4;\n\
+            "setp.gt.u32 %p1, %r0, 20;\n@%p1 bra END;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra END;\n\
+             setp.ne.u32 %p1, %r1, 0;\n@%p1 bra OTHER;\nmov.u32 %r5, 0;\nLOOP:\nand.b32 %r6, %r5, 1023;\nmul.wide.u32 %rd4, %r6, 4;\n\
              add.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 1;\nadd.u32 %r5, %r5, 4;\nsetp.ne.u32 %p2, %r5, {end};\n@%p2 bra LOOP;\n\
              bra END;\nOTHER:\nsetp.eq.u32 %p3, %r1, 1;\n@%p3 st.shared.u32 [%rd5+80], 2;\nEND:"
         )
     };
-    check(&of(20), FREE);
-    check(&of(24), RACE);
-    check(&of(10), RACE);
-    check(&of(0), RACE);
+    check(&of("20"), FREE);
+    check(&of("24"), RACE);
+    check(&of("10"), RACE);
+    check(&of("0"), RACE);
+    check(&of("%r0"), RACE);
+    check(&format!("and.b32 %r0, %r0, 28;\n{}", of("%r0")), FREE);
 }
 
 /// What threads have alike in front of a loop with a barrier they need not have alike in it, and the other way round.
@@ -94,19 +97,22 @@ fn what_loops_change() {
     let local = |at: &str| {
         format!(
             "{{\n.local .align 4 .b8 stack[64];\nmov.u64 %rd6, stack;\nst.local.u32 [%rd6], %r1;\nmov.u32 %r5, 0;\nLOOP:\n\
+             ld.local.u32 %r7, [%rd6];\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd7, %rd5, %rd4;\nst.shared.u32 [%rd7], %r1;\n\
              add.u32 %r6, %r0, %r5;\n{at}\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd7, %rd6, %rd4;\nst.local.u32 [%rd7], 5;\n\
-             add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;\nld.local.u32 %r7, [%rd6];\nmul.wide.u32 %rd4, %r7, 4;\n\
-             add.s64 %rd7, %rd5, %rd4;\nst.shared.u32 [%rd7], %r1;\n}}"
+             add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;\n}}"
         )
     };
     check(&local("and.b32 %r6, %r6, 15;"), NOT_FREE);
+    check(&local("mov.u32 %r6, 0;"), RACE);
     check(&local("mov.u32 %r6, 3;"), FREE);
-    check(
-        "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra OTHER;\nmov.u32 %r5, 64;\nLOOP:\nadd.u32 %r7, %r5, %r1;\nmul.wide.u32 %rd4, %r7, 4;\n\
-         add.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 1;\nshr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n@%p2 bra LOOP;\n\
-         bra END;\nOTHER:\nsub.u32 %r7, %r1, 28;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 2;\nEND:",
-        RACE,
-    );
+    let shifted = |shift: &str| {
+        format!(
+            "mov.u32 %r5, 64;\nmov.u32 %r6, 0;\nLOOP:\nadd.u32 %r7, %r5, %r1;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd6, %rd5, %rd4;\n\
+             st.shared.u32 [%rd6], %r1;\n{shift}.b32 %r5, %r5, 1;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra LOOP;"
+        )
+    };
+    check(&shifted("shl"), FREE);
+    check(&shifted("shr").replace("shr.b32", "shr.u32"), RACE);
 }
 
 /// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
