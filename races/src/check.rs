@@ -167,8 +167,9 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
 fn named(flat: &Flat, numbers: &[((usize, i64), u64)]) -> Vec<(String, u64)> {
     let parameters = &flat.head.parameters;
     let has_pointers = parameters.iter().any(|parameter| parameter.is_pointer);
-    let name = |((number, offset), value): &((usize, i64), u64)| {
-        let parameter = parameters.get(*number)?;
+    let name = |((symbol, offset), value): &((usize, i64), u64)| {
+        let own = &flat.symbols.get(*symbol)?.variable.name;
+        let parameter = parameters.iter().find(|parameter| parameter.name == *own)?;
         let bits = parameter.ty?.bits();
         let is_number = !parameter.is_pointer && (bits <= 32 || has_pointers && parameter.elements.is_none());
         let name = match (offset, parameter.elements) {

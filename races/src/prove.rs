@@ -57,7 +57,7 @@ pub struct Proof {
     pub assumptions: BTreeSet<Assumption>,
     /// The steps that are barriers of the whole grid.
     pub grid: BTreeSet<usize>,
-    /// What parameters are where the solver has an answer, by their numbers and offsets in bytes: each once, the first ones alone.
+    /// What parameters are where the solver has an answer, by the numbers of their symbols, and offsets in bytes: each once, the first ones alone.
     pub numbers: Vec<Vec<((usize, i64), u64)>>,
     /// How many questions the solver had.
     pub questions: usize,

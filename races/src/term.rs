@@ -41,7 +41,7 @@ pub enum LeafName {
     Ctaid(u8),
     /// `%nctaid`
     Nctaid(u8),
-    /// So many bytes into the parameters, by number.
+    /// So many bytes into a parameter, by the number of its symbol.
     Parameter(usize, i64),
     /// The address of a variable.
     Variable(usize),

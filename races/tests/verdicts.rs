@@ -22,7 +22,8 @@ fn verdict(body: &str) -> (Verdict, String) {
 
 fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
     let text = format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .u32 word;\n\
+         .visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
          .shared .align 4 .b8 buf[8192];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
          ld.param.u64 %rd1, [out];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, %ctaid.x;\n\
          mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r2, %r3, %r4, %r1;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\n\
