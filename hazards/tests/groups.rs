@@ -317,6 +317,9 @@ fn copies_with_overrides_and_reports() {
              cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nret;\n}}\n"
         );
         assert_eq!(wrong(&text), [], "{text}");
+        let events = read(&text.parse().expect("PTX"))[0].to_string();
+        let from_memory = if load.is_empty() { "async read global the tensor of map" } else { "async read global p" };
+        assert!(events.contains(from_memory) && events.contains("async write global p"), "{events}");
         let without = |line: &str| wrong(&text.replace(line, ""));
         let rules = |found: Vec<(String, u32, u32)>| found.into_iter().map(|(rule, ..)| rule).collect::<Vec<_>>();
         assert!(rules(without("fence.proxy.async.shared::cta;")).contains(&"R4".to_owned()), "{text}");
