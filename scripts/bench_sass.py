@@ -1,4 +1,4 @@
-"""What the machine runs: SASS of our output beside that of llc and of nvcc with libcu++, for the kernels of benches/sass.
+"""What the machine runs: SASS of our output beside that of llc and of nvcc with libcu++, for the kernels of tests/benches/sass.
 
     scripts/bench --sass [--markdown FILE] [--keep FOLDER] [KERNEL...]
 
@@ -23,7 +23,7 @@ import tempfile
 
 from sass import NVDISASM, PTXAS, ROOT, TOOLS, functions, opcode
 
-KERNELS = ROOT / "benches/sass"
+KERNELS = ROOT / "tests/benches/sass"
 CUDA = TOOLS / "cuda-13.5/nvidia/cu13/bin"
 OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/ptx-atomics"
 
@@ -197,7 +197,7 @@ def markdown(rows, cells):
     title = f"""# Machine code beside llc and nvcc
 
 `scripts/bench --sass` made this page on {datetime.date.today()} with llc 22, nvcc 13.5 with libcu++, and ptxas 13.5, which
-assembles all PTX. It counts the SASS instructions of the kernels in `benches/sass`. *heavy* counts the barriers among them: MEMBAR, ERRBAR,
+assembles all PTX. It counts the SASS instructions of the kernels in `tests/benches/sass`. *heavy* counts the barriers among them: MEMBAR, ERRBAR,
 CGAERRBAR and CCTL; *in loops* those that a loop executes again. *off* is ours with `--optimize-atomics off`. A compiler is
 *wrong* where `ptx-atomics check` finds that an order or a scope is lost.
 
@@ -244,7 +244,7 @@ def report(cells, kernels):
 
 def main(arguments):
     parser = argparse.ArgumentParser(prog="scripts/bench --sass", description=__doc__.split("\n")[0])
-    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="names of files in benches/sass; default: all")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="names of files in tests/benches/sass; default: all")
     parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="write the table there too")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the PTX and the SASS there")
     options = parser.parse_args(arguments)

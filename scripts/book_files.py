@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 FOLDERS = {"Shapes": "examples/litmus", "Threads of the host": "examples/litmus/host", "Asynchronous operations": "examples/litmus/async",
-           "More": "memory-model/litmus", "More asynchronous operations": "memory-model/litmus/async"}
+           "More": "models/memory-model/litmus", "More asynchronous operations": "models/memory-model/litmus/async"}
 KERNELS = "examples/check"
 PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -96,7 +96,7 @@ struct Document {
 const BOOK: &str = "docs";
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the command is a crate of the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the command is two folders below the repository")
 }
 
 /// Whether a file or folder is no result of a build or download.

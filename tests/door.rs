@@ -147,7 +147,7 @@ fn without_headers() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n")?;
     // A PATH without any Python, and a repository without .tools.
-    let script = root().join("cli/src/input/to-llvm-ir.sh");
+    let script = root().join("products/cli/src/input/to-llvm-ir.sh");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin)?;
     for program in ["bash", "realpath", "dirname", "basename", "mktemp", tool("clang")] {

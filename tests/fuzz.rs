@@ -61,7 +61,7 @@ const KINDS: [InputKind; 6] = [
     },
     InputKind {
         name: "litmus",
-        sources: &[("memory-model/litmus", "litmus"), ("examples/litmus", "litmus")],
+        sources: &[("models/memory-model/litmus", "litmus"), ("examples/litmus", "litmus")],
         work: None,
         command: litmus,
     },

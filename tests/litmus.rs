@@ -1,6 +1,6 @@
 //! `ptx-atomics litmus`: verdicts, explanations, drawings, bad input.
 //!
-//! What it prints and draws for each of `memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
+//! What it prints and draws for each of `models/memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
 //! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test litmus`, then read the difference.
 
 use std::{
@@ -66,7 +66,7 @@ fn main() {
 
 /// The litmus tests whose texts and pictures are pinned.
 fn own() -> Vec<PathBuf> {
-    ["memory-model/litmus", "examples/litmus", "examples/litmus/async"].into_iter().flat_map(files).collect()
+    ["models/memory-model/litmus", "examples/litmus", "examples/litmus/async"].into_iter().flat_map(files).collect()
 }
 
 /// The litmus tests of a folder of ours, as paths from the root.
@@ -178,7 +178,7 @@ fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
 }
 
 fn allowed() -> Result<(), Failed> {
-    let Drawn { text, svg, .. } = draw(Path::new("memory-model/litmus/SB-acq_rel.litmus"))?;
+    let Drawn { text, svg, .. } = draw(Path::new("models/memory-model/litmus/SB-acq_rel.litmus"))?;
     let expected = "  P0:r0  P1:r0  x  y
   0      0      1  1  *
   0      1      1  1
@@ -194,7 +194,7 @@ P0:r0 == 0 /\\ P1:r0 == 0 is allowed. An execution:
 }
 
 fn forbidden() -> Result<(), Failed> {
-    let Drawn { text, dot, svg } = draw(Path::new("memory-model/litmus/SB-sc.litmus"))?;
+    let Drawn { text, dot, svg } = draw(Path::new("models/memory-model/litmus/SB-sc.litmus"))?;
     let expected = "
 P0:r0 == 0 /\\ P1:r0 == 0 is forbidden by the axiom Causality, section 8.10.6 of the PTX manual.";
     let cycle = "
@@ -266,7 +266,7 @@ fn asynchronous_examples() -> Result<(), Failed> {
 
 /// Both operations with their lines, what is missing, the section and the profile; a race is no success where all must hold.
 fn races() -> Result<(), Failed> {
-    let file = "memory-model/litmus/async/A5-proxy-fence-after-commit.litmus";
+    let file = "models/memory-model/litmus/async/A5-proxy-fence-after-commit.litmus";
     check(file, 0, &["mma, then st.shared holds"], &[])?;
     let race = [
         "mma, then st.shared races",
@@ -301,7 +301,7 @@ fn races() -> Result<(), Failed> {
     );
     assert_eq!((&race["section"], &race["profile"]), (&"8.9.5".into(), &"strict".into()));
     // Where a test has nothing asynchronous, the profile is nothing to it.
-    let plain = |profile: &str| success(litmus().args(["memory-model/litmus/MP.litmus", "--profile", profile]));
+    let plain = |profile: &str| success(litmus().args(["models/memory-model/litmus/MP.litmus", "--profile", profile]));
     assert_eq!(without_time(&plain("strict")?), without_time(&plain("default")?));
     Ok(())
 }
@@ -348,9 +348,9 @@ fn shows(path: &str) -> Result<(), Failed> {
 }
 
 fn conventions() -> Result<(), Failed> {
-    check("memory-model/litmus/red-no-acquire.litmus", 0, &["red-no-acquire holds"], &[])?;
-    check("memory-model/litmus/red-no-acquire.litmus --convention dat3m", 0, &["does not hold"], &[])?;
-    check("memory-model/litmus/red-no-acquire.litmus --convention mine", 2, &[], &["manual, dat3m"])
+    check("models/memory-model/litmus/red-no-acquire.litmus", 0, &["red-no-acquire holds"], &[])?;
+    check("models/memory-model/litmus/red-no-acquire.litmus --convention dat3m", 0, &["does not hold"], &[])?;
+    check("models/memory-model/litmus/red-no-acquire.litmus --convention mine", 2, &[], &["manual, dat3m"])
 }
 
 /// Writes a litmus test of columns to a file.
@@ -401,7 +401,7 @@ fn limits() -> Result<(), Failed> {
     check(&format!("{rounds} --svg none/x.svg"), 1, &["unknown"], &["cannot draw 'none/x.svg': no execution was found"])
 }
 
-const MP: &str = "memory-model/litmus/MP.litmus";
+const MP: &str = "models/memory-model/litmus/MP.litmus";
 
 /// They are counted, and with `--all-outcomes` all are there.
 fn many_outcomes() -> Result<(), Failed> {
@@ -509,14 +509,14 @@ fn warnings() -> Result<(), Failed> {
 
 fn wrong_usage() -> Result<(), Failed> {
     check("", 2, &[], &["<FILE>..."])?;
-    check("memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not "])?;
+    check("models/memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not "])?;
     check(
-        "memory-model/litmus --format json --outcomes",
+        "models/memory-model/litmus --format json --outcomes",
         2,
         &[],
         &["--outcomes, --all-outcomes and --explain are for"],
     )?;
-    check("memory-model/litmus --format json --all-outcomes", 2, &[], &["are for --format text"])?;
+    check("models/memory-model/litmus --format json --all-outcomes", 2, &[], &["are for --format text"])?;
     check("x --time-limit=-1", 2, &[], &["expected seconds"])?;
     check("x --time-limit NaN", 2, &[], &["expected seconds, from 0 to 1000000000"])?;
     check("x --time-limit 1e300", 2, &[], &["expected seconds"])?;
@@ -535,7 +535,7 @@ fn errors() -> Result<(), Failed> {
     let bytes = file("c.litmus", b"PTX \xff\xfe")?;
     let other = file("d.txt", b"X86 SB\n")?;
     let empty = file("e.litmus", b"")?;
-    let good = "memory-model/litmus/MP.litmus";
+    let good = "models/memory-model/litmus/MP.litmus";
     let sub = folder.path().join("sub");
     fs::create_dir(&sub)?;
     check(
@@ -567,16 +567,16 @@ fn errors() -> Result<(), Failed> {
 
 fn streams() -> Result<(), Failed> {
     let mut child = litmus().arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    child.stdin.take().ok_or("no stdin")?.write_all(&fs::read(root().join("memory-model/litmus/MP.litmus"))?)?;
+    child.stdin.take().ok_or("no stdin")?.write_all(&fs::read(root().join("models/memory-model/litmus/MP.litmus"))?)?;
     let output = child.wait_with_output()?;
     let text = String::from_utf8(output.stdout)?;
     assert!(output.status.success() && text.starts_with("<stdin>: MP holds\n"), "{text}");
-    let svg = success(litmus().args(["memory-model/litmus/MP.litmus", "--svg", "-"]))?;
+    let svg = success(litmus().args(["models/memory-model/litmus/MP.litmus", "--svg", "-"]))?;
     assert!(!read_picture(&svg)?.edges.is_empty());
     // Many files: no progress where standard error is no terminal.
-    check("memory-model/litmus examples/litmus", 0, &[" hold, 0 do not, 0 unknown, "], &[])?;
+    check("models/memory-model/litmus examples/litmus", 0, &[" hold, 0 do not, 0 unknown, "], &[])?;
     check(
-        "memory-model/litmus/MP.litmus examples/litmus/cta_flag.litmus --explain --outcomes",
+        "models/memory-model/litmus/MP.litmus examples/litmus/cta_flag.litmus --explain --outcomes",
         0,
         &["fr:", "is allowed"],
         &[],
@@ -589,8 +589,8 @@ fn an_error_touches_no_output() -> Result<(), Failed> {
     fs::write(&svg, "before")?;
     check(&format!("none.litmus --svg {}", svg.display()), 1, &[], &["cannot read"])?;
     assert_eq!(fs::read_to_string(&svg)?, "before");
-    check("memory-model/litmus/MP.litmus --svg none/out.svg", 1, &["holds"], &["cannot write 'none/out.svg'"])?;
-    check("memory-model/litmus/MP.litmus --svg /dev/full", 1, &["holds"], &["cannot write '/dev/full': No space left"])
+    check("models/memory-model/litmus/MP.litmus --svg none/out.svg", 1, &["holds"], &["cannot write 'none/out.svg'"])?;
+    check("models/memory-model/litmus/MP.litmus --svg /dev/full", 1, &["holds"], &["cannot write '/dev/full': No space left"])
 }
 
 /// Numbers from a seed.
@@ -608,7 +608,7 @@ fn damaged() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut random = xorshift(0x9E37_79B9_7F4A_7C15);
     let originals: Vec<_> =
-        files("memory-model/litmus").into_iter().map(|path| fs::read(root().join(path))).try_collect()?;
+        files("models/memory-model/litmus").into_iter().map(|path| fs::read(root().join(path))).try_collect()?;
     for index in 0..1500 {
         let mut bytes = originals[random(originals.len())].clone();
         for _ in 0..=random(3) {
@@ -803,7 +803,7 @@ fn drawings() -> Result<(), Failed> {
     fs::write(&strange, "PTX <&> \"quoted\" \u{1}]]> \\ é\n{ x=0; }\nP0@cta 0;\nst.weak x, 1;\nexists (x == 1")?;
     let mut long = fs::OpenOptions::new().append(true).open(&strange)?;
     long.write_all((" \\/ x == 12345".repeat(50) + ")\n").as_bytes())?;
-    let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus")).map(Ok);
+    let own = files("models/memory-model/litmus").into_iter().chain(files("examples/litmus")).map(Ok);
     let paths: Vec<PathBuf> = own.chain(random).chain([Ok(strange)]).try_collect()?;
     let (mut boxes, mut edges) = (0, 0);
     for path in &paths {
@@ -834,7 +834,7 @@ fn drawings() -> Result<(), Failed> {
 }
 
 fn graphviz() -> Result<(), Failed> {
-    for path in files("memory-model/litmus") {
+    for path in files("models/memory-model/litmus") {
         let mut child = Command::new("dot").arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         child.stdin.take().ok_or("no stdin")?.write_all(draw(&path)?.dot.as_bytes())?;
         let output = child.wait_with_output()?;

@@ -404,7 +404,7 @@ fn words<T: IntoEnumIterator + ToString>() -> impl Iterator<Item = String> {
 
 /// In each pattern stand the words of its table, and no others.
 fn grammar() -> Result<(), Failed> {
-    let text = file("editors/vscode/syntaxes/ptx.tmLanguage.json")?;
+    let text = file("products/editors/vscode/syntaxes/ptx.tmLanguage.json")?;
     let grammar: Value = serde_json::from_str(&text)?;
     let first = |words: &str| words.split('.').next().map(str::to_owned);
     let semantics = words::<FenceSem>().chain(words::<LdSem>()).chain(words::<StSem>());
@@ -430,8 +430,8 @@ fn grammar() -> Result<(), Failed> {
 
 /// They are JSON, and each file that is named is there.
 fn extension() -> Result<(), Failed> {
-    let folder = root().join("editors/vscode");
-    let package: Value = serde_json::from_str(&file("editors/vscode/package.json")?)?;
+    let folder = root().join("products/editors/vscode");
+    let package: Value = serde_json::from_str(&file("products/editors/vscode/package.json")?)?;
     let contributes = &package["contributes"];
     let listed = |key: &str, of: &str| {
         contributes[key].as_array().into_iter().flatten().map(|one| one[of].clone()).collect_vec()

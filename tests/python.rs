@@ -1,4 +1,4 @@
-//! The package for Python, by tests of its own: python/tests. As it stands here with the command under test, and with --all as a wheel
+//! The package for Python, by tests of its own: products/python/tests. As it stands here with the command under test, and with --all as a wheel
 //! in an environment of its own, which has no Rust, with and without Triton.
 
 use std::{
@@ -73,7 +73,7 @@ fn types() -> Result<(), Failed> {
     said(here(&[TOOLS])?.args(arguments).arg(cache.path())).map(drop)
 }
 
-/// The examples of docs/python.md: python/tests/book.py says which of its blocks run.
+/// The examples of docs/python.md: products/python/tests/book.py says which of its blocks run.
 fn book() -> Result<(), Failed> {
     examples(&[TOOLS])
 }
@@ -104,6 +104,6 @@ fn wheel() -> Result<(), Failed> {
     // Where there is no Rust, and no source of the package.
     tests.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env_remove("PTX_ATOMICS_COMMAND");
     let copy = folder.path().join("tests");
-    said(Command::new("cp").arg("-r").arg(root().join("python/tests")).arg(&copy))?;
+    said(Command::new("cp").arg("-r").arg(root().join("products/python/tests")).arg(&copy))?;
     pytest(tests.current_dir(folder.path()), &["tests"])
 }

@@ -487,7 +487,7 @@ async fn seen(client: &Client) -> Result<(), Failed> {
 async fn wide(client: &Client) -> Result<(), Failed> {
     for width in [1280, 1700] {
         client.set_window_size(width, 900).await?;
-        set(client, &[("example", "memory-model/litmus/IRIW-sc.litmus")]).await?;
+        set(client, &[("example", "models/memory-model/litmus/IRIW-sc.litmus")]).await?;
         let body = "const figure = document.querySelector('figure.drawing'), place = figure.getBoundingClientRect();
             return figure.scrollWidth <= figure.clientWidth || innerWidth - place.right < 60";
         same(client.execute(body, vec![]).await?, true, &format!("{width}"))?;

@@ -252,7 +252,7 @@ fn kept() -> Result<(), Failed> {
         let options = ["--baseline", path, "--no-ptxas", "--filter", "^(rmw-(add|nand)|cmpxchg)-i(16|32)-acq"];
         Ok(status(&conformance(&options, "llc-22 -mcpu=$3 -mattr=+$4 $1 -o $2")?))
     };
-    let path = root().join("conformance/baselines/llc-22.txt");
+    let path = root().join("products/conformance/baselines/llc-22.txt");
     let path = path.to_str().ok_or("a path")?;
     let (status, text) = said(path)?;
     if status != Some(0)

@@ -419,7 +419,7 @@ fn of_nvcc() -> Result<(), Failed> {
     // What nvcc makes of `message` has more events than an execution may have.
     for kernel in KERNELS.into_iter().filter(|kernel| *kernel != "message") {
         let ptx = folder.path().join(kernel).with_extension("ptx");
-        let source = root().join("gpu/libcu++").join(kernel).with_extension("cu");
+        let source = root().join("tests/gpu/libcu++").join(kernel).with_extension("cu");
         let mut nvcc = Command::new(nvcc());
         success(nvcc.args(["-ptx", "-arch=sm_90", "-lineinfo", "-std=c++17"]).arg(source).arg("-o").arg(&ptx))?;
         let words = fs::read_to_string(root().join("examples/cuda").join(kernel).with_extension("cu"))?;

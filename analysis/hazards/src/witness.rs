@@ -1,0 +1,378 @@
+//! Witnesses: executions that show what the check proposes.
+//!
+//! The machine of `models/execute/` runs the kernel in launches that it takes, with several seeds and orders of its threads. A race that it
+//! finds there is one of an execution, and the same launch and seed show it again.
+
+mod class;
+
+use std::{
+    collections::BTreeSet,
+    mem::{replace, take},
+    time::Duration,
+};
+
+use ptx_execute::{
+    Assumption, Device, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule, Site,
+    Tried, Value, search,
+};
+use ptx_isa::Module;
+use web_time::Instant;
+
+pub use self::class::Class;
+use self::class::{WGMMA_REGISTERS, class};
+use crate::{
+    check::is_asynchronous,
+    finding::{Finding, Pair, Rule, Verdict},
+    kernel::Kernel,
+};
+
+/// How long to look for witnesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long launches are looked for, at most; most often, their instructions end it before.
+    pub launches: Duration,
+    /// How long all takes, at most; a run that has begun then is cut by its instructions.
+    pub all: Duration,
+    /// How many instructions of warps a run may have.
+    pub steps: u64,
+    /// How many all runs may have: a count ends them on each machine at the same place.
+    pub all_steps: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000, all_steps: 800_000 }
+    }
+}
+
+/// An execution in which something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The launch, which [`ptx_execute::Assumed::launch`] makes on a new device with the seed.
+    pub launch: ptx_execute::Assumed,
+    /// What all that is random is made of: [`options`] of it are how it is run.
+    pub seed: u64,
+    /// The order of the threads, which follows from the seed.
+    pub schedule: Schedule,
+    /// Whether it takes two such launches, of which the second one may start before the first one has ended.
+    pub is_dependent: bool,
+    /// What is about asynchronous operations, and how sure it is.
+    pub class: Class,
+    /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
+    pub found: Found,
+    /// The number of the finding of the check that it shows; of no finding, it stands alone.
+    pub shows: Option<usize>,
+}
+
+impl Witness {
+    /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
+    pub fn lines(&self) -> (u32, u32) {
+        lines(&self.found)
+    }
+
+    /// The execution once more.
+    ///
+    /// # Errors
+    /// If the machine cannot launch the kernel.
+    pub fn again(&self, module: &Module, limits: Limits) -> Result<Report, Vec<LaunchError>> {
+        let mut device = Device::new(module, options(self.seed, limits))?;
+        let launch = self.launch.launch(&mut device);
+        let report = device.launch(&launch)?;
+        if self.is_dependent { device.launch(&Launch { dependent: true, ..launch }) } else { Ok(report) }
+    }
+}
+
+/// What came of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Witnesses {
+    /// The launches that were tried, the best one first.
+    pub launches: Vec<Tried>,
+    /// What is wrong with asynchronous operations, each pair of lines once.
+    pub found: Vec<Witness>,
+    /// Races of ordinary accesses, which the check is not about.
+    pub plain: Vec<Witness>,
+    /// How many executions there were.
+    pub runs: u32,
+    /// How many instructions of warps these had.
+    pub steps: u64,
+    /// Whether time or instructions were up before each proposed finding had a witness and each seed had its turn.
+    pub is_cut: bool,
+}
+
+impl Witnesses {
+    /// Those that no finding says: of several of the same two kinds of accesses that lack the same and have a line in common, the first;
+    /// and none whose first access has a finding already, since what it lacks is the same.
+    pub fn news(&self) -> Vec<&Witness> {
+        let keys = |witness: &Witness| {
+            let (least, most) = witness.lines();
+            let kinds = witness.found.message.split(" of `").next().unwrap_or_default().to_owned();
+            [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
+        };
+        let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
+        let first = |witness: &Witness| witness.found.other.as_ref().map(|site| (site.line, witness.found.lacks_fence));
+        let known: BTreeSet<_> = shown.iter().filter_map(|witness| first(witness)).collect();
+        let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
+        others
+            .into_iter()
+            .filter(|witness| {
+                let own = keys(witness);
+                let is_told = own.iter().any(|key| told.contains(key))
+                    || first(witness).is_some_and(|first| known.contains(&first));
+                told.extend(own);
+                !is_told
+            })
+            .collect()
+    }
+}
+
+impl crate::finding::Report {
+    /// Whether executions could show anything: the kernel has asynchronous operations, or something is proposed.
+    pub fn is_shown_by_executions(&self, kernel: &Kernel) -> bool {
+        let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
+        is_asynchronous(kernel) || self.findings.iter().any(is_open)
+    }
+}
+
+/// How an execution with a seed is run.
+pub fn options(seed: u64, limits: Limits) -> Options {
+    let options =
+        Options { most_steps: limits.steps, lenient: true, presence: true, findings: 2, ..Options::default() };
+    options.of_seed(seed)
+}
+
+/// How many seeds are tried with each launch: two for each schedule. And with the best one, where nothing is proposed.
+const SEEDS: u64 = 10;
+const FEW_SEEDS: u64 = 5;
+/// Which part of all instructions launches may have in which a number is zero, besides.
+const EMPTY: u64 = 4;
+
+/// Looks for executions of a kernel that show what the check proposes, and whatever else is wrong with asynchronous operations.
+///
+/// # Errors
+/// If the machine cannot launch the kernel at all.
+pub fn witnesses(
+    module: &Module,
+    kernel: &str,
+    proposed: &[Finding],
+    given: &Given,
+    limits: Limits,
+) -> Result<Witnesses, Vec<LaunchError>> {
+    let deadline = Instant::now() + limits.all;
+    let launches = search(module, kernel, given, limits.launches.min(limits.all))?;
+    let mut search = Search { module, proposed, limits, deadline, all: Witnesses { launches, ..Witnesses::default() } };
+    search.run()?;
+    Ok(search.all)
+}
+
+/// A search that goes on.
+struct Search<'s> {
+    module: &'s Module,
+    proposed: &'s [Finding],
+    limits: Limits,
+    deadline: Instant,
+    all: Witnesses,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<(), Vec<LaunchError>> {
+        self.launches()?;
+        self.empty()
+    }
+
+    fn launches(&mut self) -> Result<(), Vec<LaunchError>> {
+        // The best launch is run with all schedules before others are.
+        for (index, tried) in self.all.launches.clone().iter().enumerate() {
+            let seeds = match (index, self.is_open()) {
+                (0, true) => SEEDS,
+                (0, false) => FEW_SEEDS,
+                (_, true) => SEEDS / 2,
+                (_, false) => 0,
+            };
+            for seed in 0..seeds {
+                if self.all.steps >= self.limits.all_steps || Instant::now() >= self.deadline {
+                    self.all.is_cut = true;
+                    return Ok(());
+                }
+                if self.is_done() {
+                    return Ok(());
+                }
+                self.run_once(tried, seed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is open still, where a number is zero: a loop that has no rounds, most often. Nothing else is taken from such executions,
+    /// since strides of zero let accesses meet, and a grid that has nothing to do need not wait for others.
+    fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
+        let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
+        let most = self.all.steps + self.limits.all_steps / EMPTY;
+        let is_number = |field: &Assumption| !field.is_given && matches!(field.value, Value::Number(1..));
+        for (index, field) in best.launch.fields.iter().enumerate() {
+            if !is_number(field) {
+                continue;
+            }
+            if !self.is_open() || self.is_done() || self.all.steps >= most || Instant::now() >= self.deadline {
+                break;
+            }
+            let mut tried = best.clone();
+            tried.launch.fields[index].value = Value::Number(0);
+            let (found, plain) = (take(&mut self.all.found), self.all.plain.clone());
+            self.run_once(&tried, 0)?;
+            self.all.plain = plain;
+            let new = replace(&mut self.all.found, found);
+            let shown = new.into_iter().filter(|witness| witness.shows.is_some() && !witness.is_dependent);
+            shown.for_each(|witness| self.keep(witness));
+        }
+        Ok(())
+    }
+
+    /// Whether anything is proposed as wrong.
+    fn is_open(&self) -> bool {
+        self.proposed.iter().any(|finding| finding.verdict != Verdict::Note && finding.rule.is_some())
+    }
+
+    /// Whether each finding that is proposed as wrong has a witness.
+    fn is_done(&self) -> bool {
+        let is_shown = |index: usize| self.all.found.iter().any(|witness| witness.shows == Some(index));
+        let mut open = self.proposed.iter().enumerate().filter(|(_, finding)| finding.verdict != Verdict::Note);
+        self.all.runs > 0 && !self.proposed.is_empty() && open.all(|(index, _)| is_shown(index))
+    }
+
+    fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<(), Vec<LaunchError>> {
+        self.all.runs += 1;
+        let options = options(seed, self.limits);
+        let schedule = options.schedule;
+        let mut device = Device::new(self.module, options)?;
+        let launch = tried.launch.launch(&mut device);
+        let report = device.launch(&launch)?;
+        self.all.steps += report.time;
+        if self.proposed.iter().any(|finding| finding.rule == Some(Rule::R14)) {
+            let second = device.launch(&Launch { dependent: true, ..launch })?;
+            self.all.steps += second.time;
+            self.keep_early(tried, seed, schedule, second.findings);
+        }
+        // What comes behind an access that went astray is garbage.
+        let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
+        let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
+        // Copies that the check expects to meet have one address.
+        let is_too_large = findings.iter().any(|found| is_of_too_large_a_box(found) && self.shown(found).is_none());
+        let misused = findings.iter().position(|found| found.kind == FindingKind::Misuse);
+        for (index, found) in findings.into_iter().enumerate() {
+            if is_too_large && is_of_box(&found) {
+                continue;
+            }
+            let shows = self.shown(&found);
+            // A wrong use may come of an argument, unless it is where the check expects it.
+            let is_expected = shows.is_some() && is_use(found.kind);
+            let class = if is_expected {
+                Some(Class::Wrong)
+            } else {
+                class(&found, tried, misused.is_some_and(|first| first < index))
+            };
+            let Some(class) = class else { continue };
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: false, class, found, shows });
+        }
+        Ok(())
+    }
+
+    /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
+    fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
+        for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
+            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.line == found.site.line;
+            let Some(shown) = self.proposed.iter().position(is_it) else { continue };
+            // Another grid may write other values.
+            let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
+            let launch = tried.launch.clone();
+            self.keep(Witness { launch, seed, schedule, is_dependent: true, class, found, shows: Some(shown) });
+        }
+    }
+
+    /// Keeps a witness, if there is none yet of its lines that is as sure.
+    fn keep(&mut self, witness: Witness) {
+        let list = if witness.class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
+        let key = |of: &Witness| (of.lines(), of.found.kind, of.is_dependent);
+        match list.iter_mut().find(|old| key(old) == key(&witness)) {
+            Some(old) if old.class > witness.class => *old = witness,
+            Some(_) => {}
+            None => list.push(witness),
+        }
+    }
+
+    /// The finding that an execution shows: the one of these two lines, or what a rule says of them. One grid alone shows nothing of others.
+    fn shown(&self, found: &Found) -> Option<usize> {
+        let own = lines(found);
+        let position = |says: &dyn Fn(&Finding) -> bool| {
+            self.proposed.iter().position(|finding| finding.rule != Some(Rule::R14) && says(finding))
+        };
+        let is_own = |pair: Pair| {
+            let first = pair.first.unwrap_or(pair.line);
+            (first.min(pair.line), first.max(pair.line)) == own
+        };
+        let named = position(&|finding| is_own(finding.pair()));
+        let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
+        // What is wrong with one instruction is wrong with whatever it follows.
+        let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
+        let single = |finding: &Finding| is_alone && finding.line == found.site.line;
+        let exact = exact.or_else(|| position(&single));
+        exact.or_else(|| position(&|finding| is_by_rule(finding, found)))
+    }
+}
+
+/// Whether an instruction is used as it must not be.
+fn is_use(kind: FindingKind) -> bool {
+    use FindingKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
+    matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+}
+
+/// Whether an execution shows what a rule says, at other lines than the check names.
+fn is_by_rule(finding: &Finding, found: &Found) -> bool {
+    let (least, most) = lines(found);
+    let names = |line| line == finding.line || Some(line) == finding.first;
+    match finding.rule {
+        Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
+        Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
+            finding.verdict == Verdict::Note && finding.first == Some(found.site.line)
+        }
+        Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
+        // Either it has begun, or it is still there.
+        Some(Rule::R15) if found.kind == FindingKind::Absent => {
+            finding.message.contains("have ended") == found.message.ends_with("has ended")
+        }
+        // Which of two barriers the machine names depends on the order of threads.
+        Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
+        _ => false,
+    }
+}
+
+fn lines(found: &Found) -> (u32, u32) {
+    let second = found.site.line;
+    let first = found.other.as_ref().map_or(second, |Site { line, .. }| *line);
+    (first.min(second), first.max(second))
+}
+
+/// Whether a copy through a tensor map takes part.
+fn is_of_box(found: &Found) -> bool {
+    let of = |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor");
+    of(&found.site) || found.other.as_ref().is_some_and(of)
+}
+
+/// Whether copies through tensor maps meet each other or an mbarrier: their boxes, which no PTX says, are too large then.
+fn is_of_too_large_a_box(found: &Found) -> bool {
+    let loads =
+        |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor") && site.instruction.contains("mbarrier");
+    let is_barrier = |site: &Site| site.instruction.starts_with("mbarrier.");
+    let Some(other) = &found.other else { return false };
+    let (one, two) = (&found.site, other);
+    let apart = loads(one) && loads(two) && one.line != two.line;
+    // A copy tells its own mbarrier that it is complete, which is no write of what it brings.
+    let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
+    apart || meets && found.message.contains("an asynchronous write")
+}
+
+/// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.
+fn is_astray(kind: FindingKind) -> bool {
+    use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+    matches!(kind, Misaligned | OutOfBounds | Trap | Unsupported)
+}

@@ -1,0 +1,629 @@
+//! Functions in the flat form of `isa/` as programs.
+
+use ptx_isa::{
+    Asynchronous, Code, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
+    arithmetic::{Computation, Rmw, Subnormals},
+    flat::{self, AccessKind, Action, Flat, Library, Operand},
+};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Access, Address, Barrier, Callee, Collective, Compute, Function, Given, Invoke, Matrix, Op, Operation, Parameter,
+    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
+    fast::fast,
+    touched::{is_wgmma, reads},
+};
+use crate::memory::window;
+
+/// All bits of an address in shared memory but the lowest one of the CTA's rank.
+const PEER_MASK: u32 = 0xfeff_ffff;
+
+/// Where variables of global and constant memory are; each is asked for once for each function that has it within, or for the
+/// module.
+pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
+
+/// A kernel and all functions of its module. `place` says where variables of global memory are that are within functions; `global`
+/// where those of the module are.
+pub fn decode(
+    module: &Module,
+    kernel: &ptx_isa::Function,
+    global: &FxHashMap<String, u64>,
+    place: &mut Place<'_>,
+) -> Program {
+    let library = Library::of(module);
+    let others = module.functions().filter(|function| function.body.is_some() && function.name != kernel.name);
+    let functions: Vec<&ptx_isa::Function> =
+        std::iter::once(kernel).chain(others.filter(|function| !is_entry(function))).collect();
+    let flats: Vec<Flat> = functions.iter().map(|function| Flat::alone(&library, function)).collect();
+    let mut program = Program::default();
+    let mut shared = Shared::default();
+    let names: FxHashMap<&str, usize> = functions.iter().enumerate().map(|(index, one)| (&*one.name, index)).collect();
+    let frames: Vec<Frame<'_>> = flats
+        .iter()
+        .enumerate()
+        .map(|(index, flat)| Frame::of(flat, index == 0, &names, global, &mut shared, place))
+        .collect();
+    shared.lay_out(&mut program);
+    for (function, mut frame) in functions.iter().zip(frames) {
+        for symbol in &mut frame.symbols {
+            if let Home::Shared(key) = symbol {
+                *symbol = Home::At(shared.offsets.get(&**key).copied().unwrap_or(0));
+            }
+        }
+        frame.decode(function, &mut program);
+    }
+    if !program.multiplies {
+        program.touched = Vec::new();
+    }
+    program.places = Places::of_module(module);
+    program
+}
+
+fn is_entry(function: &ptx_isa::Function) -> bool {
+    ptx_isa::Head::read(&function.head).is_entry
+}
+
+/// Where a variable is.
+#[derive(Clone, Debug)]
+enum Home {
+    /// At an address of its state space.
+    At(u64),
+    /// In shared memory, by its function and its name.
+    Shared(String),
+    /// In local memory, from the beginning of the function's own.
+    Local(i64),
+    /// The same for a parameter.
+    Param(i64),
+}
+
+/// Shared memory before its variables have places.
+#[derive(Default)]
+struct Shared {
+    variables: Vec<(String, Variable)>,
+    offsets: FxHashMap<String, u64>,
+}
+
+impl Shared {
+    fn add(&mut self, key: String, variable: &Variable) {
+        if !self.variables.iter().any(|(known, _)| *known == key) {
+            self.variables.push((key, variable.clone()));
+        }
+    }
+
+    /// Static variables first, dynamic ones all behind them.
+    fn lay_out(&mut self, program: &mut Program) {
+        let mut end = 0u64;
+        let (dynamic, fixed): (Vec<_>, Vec<_>) =
+            self.variables.iter().partition(|(_, variable)| variable.is_extern && variable.elements == 0);
+        for (key, variable) in fixed {
+            end = end.next_multiple_of(variable.align.max(natural(variable)));
+            self.offsets.insert(key.clone(), end);
+            program.shared_names.push((end, variable.bytes(), variable.name.clone()));
+            end += variable.bytes();
+        }
+        let align = dynamic.iter().map(|(_, variable)| variable.align).max().unwrap_or(16).max(16);
+        end = end.next_multiple_of(align);
+        for (key, variable) in dynamic {
+            self.offsets.insert(key.clone(), end);
+            program.shared_names.push((end, u64::MAX, variable.name.clone()));
+        }
+        program.shared = end;
+    }
+}
+
+fn natural(variable: &Variable) -> u64 {
+    variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1))
+}
+
+/// A function that is decoded.
+struct Frame<'f> {
+    flat: &'f Flat,
+    names: &'f FxHashMap<&'f str, usize>,
+    is_kernel: bool,
+    registers: Vec<Reg>,
+    register_words: u32,
+    symbols: Vec<Home>,
+    local: u64,
+    parameters: Vec<Parameter>,
+    /// By line.
+    mnemonics: FxHashMap<u32, String>,
+}
+
+impl<'f> Frame<'f> {
+    fn of(
+        flat: &'f Flat,
+        is_kernel: bool,
+        names: &'f FxHashMap<&'f str, usize>,
+        global: &FxHashMap<String, u64>,
+        shared: &mut Shared,
+        place: &mut Place<'_>,
+    ) -> Self {
+        let (mut registers, mut words) = (Vec::new(), 0);
+        for register in &flat.registers {
+            registers.push(words);
+            words += if register.bits > 64 { 2 } else { 1 };
+        }
+        let mut frame = Self {
+            flat,
+            names,
+            is_kernel,
+            registers,
+            register_words: words,
+            symbols: Vec::new(),
+            local: 0,
+            parameters: Vec::new(),
+            mnemonics: FxHashMap::default(),
+        };
+        let formals: Vec<usize> = match is_kernel {
+            true => flat.formals.iter().flatten().filter_map(symbol).collect(),
+            false => Vec::new(),
+        };
+        let mut offset = 0u64;
+        for (index, named) in flat.symbols.iter().enumerate() {
+            let variable = &named.variable;
+            let align = variable.align.max(natural(variable));
+            let home = match variable.space {
+                None if formals.contains(&index) => {
+                    offset = offset.next_multiple_of(align);
+                    let bytes = variable.bytes();
+                    let at = offset;
+                    let name = variable.name.clone();
+                    let is_float = variable.ty.is_some_and(Type::is_float);
+                    frame.parameters.push(Parameter { name, offset: at, bytes, is_pointer: false, is_float });
+                    offset += bytes;
+                    Home::At(window::PARAM + at)
+                }
+                None => Home::Param(frame.allocate(variable.bytes(), align)),
+                Some(Space::Local) => Home::Local(frame.allocate(variable.bytes(), align)),
+                Some(space) if space.is_shared() => {
+                    let owner = if index < flat.module_symbols { "" } else { &*flat.calls[0].function };
+                    let key = format!("{owner}::{}", variable.name);
+                    shared.add(key.clone(), variable);
+                    Home::Shared(key)
+                }
+                Some(_) => match global.get(&variable.name).filter(|_| index < flat.module_symbols) {
+                    Some(at) => Home::At(*at),
+                    None => Home::At(place(variable)),
+                },
+            };
+            frame.symbols.push(home);
+        }
+        for (parameter, formal) in frame.parameters.iter_mut().zip(&flat.head.parameters) {
+            parameter.is_pointer = formal.is_pointer;
+        }
+        frame
+    }
+
+    fn allocate(&mut self, bytes: u64, align: u64) -> i64 {
+        self.local = self.local.next_multiple_of(align.max(1));
+        let at = self.local;
+        self.local = self.local.saturating_add(bytes);
+        at as i64
+    }
+
+    fn decode(&mut self, function: &ptx_isa::Function, program: &mut Program) {
+        let entry = program.steps.len() as Pc;
+        let passed = |operand: &Operand| match operand {
+            Operand::Symbol(symbol) => self.passed(*symbol),
+            other => Passed::Value(self.source(other)),
+        };
+        let [results, parameters] = self.flat.formals.each_ref().map(|list| list.iter().map(passed).collect());
+        let (registers, local) = (self.register_words, self.local.next_multiple_of(16));
+        program.functions.push(Function { entry, registers, local, parameters, results });
+        if self.is_kernel {
+            program.parameters.clone_from(&self.parameters);
+        }
+        for line in function.body.iter().flatten() {
+            let mnemonic = match &line.code {
+                Code::Other(other) => other.mnemonic.clone(),
+                Code::Instruction { .. } => {
+                    let words = line.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or("");
+                    words.trim_end_matches(';').to_owned()
+                }
+                _ => continue,
+            };
+            self.mnemonics.insert(line.number, mnemonic);
+        }
+        program.mnemonics.extend(self.mnemonics.iter().map(|(line, mnemonic)| (*line, mnemonic.clone())));
+        for step in &self.flat.steps {
+            let guard = step.guard.map(|(register, holds)| (self.registers[register], holds));
+            let op = self.op(step, entry).unwrap_or_else(Op::Unsupported);
+            program.is_asynchronous |= matches!(op, Op::Asynchronous(_));
+            program.multiplies |= matches!(&op, Op::Asynchronous(of) if is_wgmma(of.form.family()));
+            let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
+            program.masks_peers |= matches!(&op, Op::Compute(of) if of.sources.iter().any(masks));
+            program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
+            program.steps.push(Step { line: step.line, guard, op });
+        }
+    }
+
+    fn passed(&self, symbol: usize) -> Passed {
+        let bytes = self.flat.symbols[symbol].variable.bytes();
+        match &self.symbols[symbol] {
+            Home::Local(at) | Home::Param(at) => Passed::Memory(*at, bytes),
+            Home::At(at) => Passed::Value(Source::Number(*at)),
+            Home::Shared(_) => Passed::Value(Source::Nothing),
+        }
+    }
+
+    fn source(&self, operand: &Operand) -> Source {
+        match operand {
+            Operand::Register(register) => match self.names.get(&*self.flat.registers[*register].name) {
+                Some(function) => Source::Number(window::CODE + 16 * *function as u64),
+                None => Source::Reg(self.registers[*register]),
+            },
+            Operand::Not(register) => Source::Not(self.registers[*register]),
+            Operand::Constant(bits) => Source::Number(bits.cast_unsigned()),
+            Operand::Symbol(symbol) => match &self.symbols[*symbol] {
+                Home::At(at) => Source::Number(*at),
+                Home::Local(at) => Source::Local(*at),
+                Home::Param(at) => Source::Param(*at),
+                Home::Shared(_) => Source::Nothing,
+            },
+            Operand::Special(name) => Special::of(name).map_or(Source::Nothing, Source::Special),
+            Operand::Address(base, offset) => match self.source(base) {
+                Source::Number(at) => Source::Number(at.wrapping_add_signed(*offset)),
+                Source::Local(at) => Source::Local(at.wrapping_add(*offset)),
+                Source::Param(at) => Source::Param(at.wrapping_add(*offset)),
+                other => other,
+            },
+            Operand::Tensor(base, _) => self.source(base),
+            Operand::Vector(_) | Operand::Nothing => Source::Nothing,
+        }
+    }
+
+    fn sources(&self, operands: &[Operand]) -> Vec<Source> {
+        let mut all = Vec::new();
+        for operand in operands {
+            match operand {
+                Operand::Vector(elements) => all.extend(self.sources(elements)),
+                one => all.push(self.source(one)),
+            }
+        }
+        all
+    }
+
+    fn address(&self, operand: &Operand) -> Address {
+        match operand {
+            Operand::Address(base, offset) => Address { base: self.source(base), offset: *offset },
+            other => Address { base: self.source(other), offset: 0 },
+        }
+    }
+
+    fn given(&self, operand: &Operand) -> Given {
+        match operand {
+            Operand::Vector(elements) => Given::Many(self.sources(elements)),
+            Operand::Tensor(map, place) => Given::Tensor(self.source(map), self.sources(place)),
+            Operand::Address(..) => Given::Address(self.address(operand)),
+            other => Given::One(self.source(other)),
+        }
+    }
+
+    fn reg(&self, register: Option<flat::Register>) -> Option<Reg> {
+        register.map(|register| self.registers[register])
+    }
+
+    fn regs(&self, step: &flat::Step) -> Vec<Option<Reg>> {
+        step.writes.iter().map(|register| self.reg(*register)).collect()
+    }
+
+    /// Registers that are loaded, with their widths in bits.
+    fn wide(&self, step: &flat::Step) -> Vec<Option<(Reg, u32)>> {
+        let one = |register: &Option<flat::Register>| {
+            register.map(|register| (self.registers[register], self.flat.registers[register].bits))
+        };
+        step.writes.iter().map(one).collect()
+    }
+
+    fn target(&self, label: flat::Label, entry: Pc) -> Pc {
+        entry + self.flat.labels[label].at as Pc
+    }
+
+    fn op(&self, step: &flat::Step, entry: Pc) -> Result<Op, String> {
+        Ok(match &step.action {
+            Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step)?,
+            Action::Pass { .. } | Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
+            Action::Parameter { symbol, offset, ty } => match &self.symbols[*symbol] {
+                Home::At(at) if self.is_kernel => {
+                    let at = at.wrapping_sub(window::PARAM).wrapping_add_signed(*offset);
+                    Op::Parameter(self.wide(step), at as u32, *ty)
+                }
+                Home::Param(at) => {
+                    let address = Address { base: Source::Local(*at), offset: *offset };
+                    self.local(AccessKind::Ld, address, *ty, self.wide(step), Vec::new())
+                }
+                _ => return Err("a parameter in another state space".into()),
+            },
+            Action::Argument { symbol, offset, ty, from } => match &self.symbols[*symbol] {
+                Home::Param(at) => {
+                    let address = Address { base: Source::Local(*at), offset: *offset };
+                    self.local(AccessKind::St, address, *ty, Vec::new(), self.sources(from))
+                }
+                _ => return Err("a write to a parameter of the kernel".into()),
+            },
+            Action::Access(access) if access.kind == AccessKind::Matrix => {
+                let words = self.mnemonic_words(step);
+                let operands = std::iter::once(&access.address).chain(&access.data);
+                Op::Matrix(Box::new(Matrix {
+                    words,
+                    results: self.regs(step),
+                    operands: operands.map(|one| self.given(one)).collect(),
+                }))
+            }
+            Action::Access(access) => self.access(access, step)?,
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
+            // It says that others may begin, and orders nothing.
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::Nothing,
+            Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
+                return Err(form.mnemonic());
+            }
+            Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
+                form: (**form).clone(),
+                arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
+            })),
+            Action::Barrier(barrier) if barrier.warp => {
+                let mask = Some(self.source(&barrier.id));
+                Op::Collective(Box::new(Collective::Barrier), mask, Vec::new())
+            }
+            Action::Barrier(barrier) => {
+                let words = self.mnemonic_words(step);
+                let aligned = words[0] == "bar" || words.iter().any(|word| word == "aligned");
+                let own = Barrier {
+                    id: self.source(&barrier.id),
+                    threads: barrier.threads.as_ref().map(|threads| self.source(threads)),
+                    waits: barrier.waits,
+                    reduces: barrier.reduces.as_ref().map(|(how, p)| (*how, self.source(p))),
+                    aligned,
+                };
+                Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
+            }
+            Action::Fence(fence) => Op::Fence(fence.clone()),
+            Action::Jump(labels, None) => match labels[..] {
+                [label] => Op::Jump(self.target(label, entry)),
+                _ => return Err("a branch to several labels".into()),
+            },
+            Action::Jump(labels, Some(index)) => {
+                Op::JumpIndexed(self.source(index), labels.iter().map(|label| self.target(*label, entry)).collect())
+            }
+            Action::Leave => match self.mnemonic_words(step)[0].as_str() {
+                "exit" => Op::Exit,
+                _ if self.is_kernel => Op::Exit,
+                _ => Op::Return,
+            },
+            Action::Trap => Op::Trap,
+            Action::Invoke { callee, register, arguments, results } => {
+                let passed = |operand: &Operand| match operand {
+                    Operand::Symbol(symbol) => self.passed(*symbol),
+                    other => Passed::Value(self.source(other)),
+                };
+                let runtime = Runtime::of(callee).is_some();
+                let callee = match (self.names.get(&**callee), register) {
+                    (Some(function), _) if !runtime => Callee::Function(*function),
+                    (None, Some(register)) => Callee::Register(self.registers[*register]),
+                    _ => Callee::Outside(callee.clone()),
+                };
+                let (arguments, results) =
+                    (arguments.iter().map(passed).collect(), results.iter().map(passed).collect());
+                Op::Invoke(Box::new(Invoke { callee, arguments, results }))
+            }
+            Action::Nothing if step.writes.is_empty() => match self.mnemonic_words(step)[0].as_str() {
+                "nanosleep" => Op::Pause,
+                _ => Op::Nothing,
+            },
+            Action::Nothing => Op::Nothing,
+            Action::Elsewhere(mnemonic) if !mnemonic.starts_with("multimem") => {
+                Op::Texture(self.regs(step), mnemonic.clone())
+            }
+            Action::Elsewhere(mnemonic) | Action::Unknown(mnemonic) => return Err(mnemonic.clone()),
+        })
+    }
+
+    /// The words of the instruction in the text.
+    fn mnemonic_words(&self, step: &flat::Step) -> Vec<String> {
+        let mnemonic = self.mnemonics.get(&step.line).map_or("", |mnemonic| mnemonic);
+        mnemonic.split('.').map(str::to_owned).collect()
+    }
+
+    /// An access of the thread's own memory.
+    fn local(
+        &self,
+        kind: AccessKind,
+        address: Address,
+        ty: Type,
+        results: Vec<Option<(Reg, u32)>>,
+        data: Vec<Source>,
+    ) -> Op {
+        Op::Access(Box::new(Access {
+            kind,
+            address,
+            space: Space::Local,
+            ty,
+            bytes: u64::from(ty.bits().div_ceil(8)),
+            strong: None,
+            sem: ptx_isa::Sem::Weak,
+            rmw: None,
+            results,
+            data,
+            swap: None,
+        }))
+    }
+
+    fn access(&self, access: &flat::Access, step: &flat::Step) -> Result<Op, String> {
+        let words = self.mnemonic_words(step);
+        let ty = access.ty.ok_or_else(|| words.join("."))?;
+        let mut data = self.sources(&access.data);
+        let rmw = match access.kind {
+            AccessKind::Atom | AccessKind::Red => {
+                let op = access.op.ok_or_else(|| words.join("."))?;
+                // Of f32, global memory flushes subnormal numbers and shared memory does not.
+                let flushes = ty == Type::F32 && !words.iter().any(|word| word == "noftz");
+                let subnormals = match access.space {
+                    Some(space) if space.is_shared() => Subnormals::Kept,
+                    _ if flushes => Subnormals::Flushed,
+                    _ => Subnormals::Kept,
+                };
+                Some(Rmw { op, vec: None, ty, subnormals })
+            }
+            _ => None,
+        };
+        let swap = match rmw {
+            Some(Rmw { op: ptx_isa::AtomOp::Cas, .. }) if data.len() > 1 => data.pop(),
+            _ => None,
+        };
+        Ok(Op::Access(Box::new(Access {
+            kind: access.kind,
+            address: self.address(&access.address),
+            space: access.space.unwrap_or(Space::Generic),
+            ty,
+            bytes: u64::from(ty.bits().div_ceil(8)),
+            strong: access.strong(),
+            sem: access.sem,
+            rmw,
+            results: self.wide(step),
+            data,
+            swap,
+        })))
+    }
+
+    fn compute(&self, mnemonic: &str, operands: &[Operand], step: &flat::Step) -> Result<Op, String> {
+        let words: Vec<&str> = mnemonic.split('.').collect();
+        let has = |word: &str| words.contains(&word);
+        let results = self.regs(step);
+        let d = results.first().copied().flatten();
+        let sources = self.sources(operands);
+        let source = |index: usize| sources.get(index).copied().unwrap_or(Source::Nothing);
+        let space = || words.iter().find_map(|word| word.parse::<Space>().ok());
+        let unknown = || mnemonic.to_owned();
+        let Some(first) = d else {
+            // What has no result does nothing that is seen.
+            return Ok(match words[0] {
+                "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
+                _ if results.len() > 1 => self.computation(&words, &sources, &results)?,
+                _ => Op::Nothing,
+            });
+        };
+        Ok(match words[0] {
+            "mov" => return self.moved(&words, operands, results),
+            "cvta" => {
+                let space = if has("param") { Space::Generic } else { space().ok_or_else(unknown)? };
+                Op::Cvta { d: first, space, to: has("to"), a: source(0) }
+            }
+            "isspacep" => {
+                // Parameters have a window of their own.
+                let space = if has("param") { Space::Const } else { space().ok_or_else(unknown)? };
+                Op::Isspacep { d: first, space, a: source(0) }
+            }
+            "mapa" => Op::Mapa { d: first, space: space().unwrap_or(Space::Generic), a: source(0), rank: source(1) },
+            "getctarank" => Op::Getctarank { d: first, space: space().unwrap_or(Space::Generic), a: source(0) },
+            "alloca" => Op::Alloca { d: first, bytes: source(0), align: source(1) },
+            "stacksave" => Op::Stack { d: Some(first), a: Source::Nothing },
+            "stackrestore" => Op::Stack { d: None, a: source(0) },
+            "activemask" => Op::Activemask(first),
+            "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
+            "txq" | "suq" | "istypep" => Op::Texture(results, mnemonic.to_owned()),
+            "createpolicy" => Op::Pack(first, 64, vec![Source::Number(0)], 1),
+            "mma" | "wmma" | "movmatrix" => Op::Matrix(Box::new(Matrix {
+                words: words.iter().map(|word| (*word).to_owned()).collect(),
+                results,
+                operands: operands.iter().map(|one| self.given(one)).collect(),
+            })),
+            _ => self.computation(&words, &sources, &results)?,
+        })
+    }
+
+    fn computation(&self, words: &[&str], sources: &[Source], results: &[Option<Reg>]) -> Result<Op, String> {
+        let unknown = || words.join(".");
+        let of = Computation::of(words[0], &words[1..]).ok_or_else(unknown)?;
+        if sources.len() > 5 || results.len() > 2 || !of.takes(sources.len()) {
+            return Err(unknown());
+        }
+        let mut all = [Source::Nothing; 5];
+        all[..sources.len()].copy_from_slice(sources);
+        let results = [0, 1].map(|index| results.get(index).copied().flatten());
+        let fast = fast(of, &words.join(".")).filter(|_| results[1].is_none() && sources.len() <= 3);
+        Ok(Op::Compute(Box::new(Compute { of, fast, results, sources: all, count: sources.len() })))
+    }
+
+    fn moved(&self, words: &[&str], operands: &[Operand], results: Vec<Option<Reg>>) -> Result<Op, String> {
+        let ty = words.last().and_then(|word| word.parse::<Type>().ok()).ok_or_else(|| words.join("."))?;
+        let bits = ty.bits();
+        Ok(match (operands, &results[..]) {
+            ([Operand::Vector(parts)], [Some(d)]) => {
+                let parts = self.sources(parts);
+                let each = bits / parts.len().max(1) as u32;
+                Op::Pack(*d, each, parts, bits.div_ceil(64))
+            }
+            ([_], [Some(d)]) if bits == 128 => Op::Move128(*d, self.source(&operands[0])),
+            ([from], [Some(d)]) => {
+                let of = Computation::Alu(ptx_isa::AluOp::Mov, if bits <= 32 { Type::B32 } else { Type::B64 });
+                let mut sources = [Source::Nothing; 5];
+                sources[0] = self.source(from);
+                Op::Compute(Box::new(Compute { of, fast: fast(of, ""), results: [Some(*d), None], sources, count: 1 }))
+            }
+            ([from], _) => {
+                let each = bits / results.len().max(1) as u32;
+                Op::Unpack(results, self.source(from), each)
+            }
+            _ => return Err(words.join(".")),
+        })
+    }
+
+    fn collective(&self, words: &[&str], sources: &[Source], results: Vec<Option<Reg>>) -> Result<Op, String> {
+        let unknown = || words.join(".");
+        let has = |word: &str| words.contains(&word);
+        let source = |index: usize| sources.get(index).copied().ok_or_else(unknown);
+        let ty = || words.iter().rev().find_map(|word| word.parse::<Type>().ok()).ok_or_else(unknown);
+        let is_sync = has("sync");
+        let (what, values) = match words[0] {
+            "vote" => {
+                const MODES: [(&str, Vote); 4] =
+                    [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uni), ("ballot", Vote::Ballot)];
+                let mode = MODES.iter().find(|(word, _)| has(word)).ok_or_else(unknown)?.1;
+                (Collective::Vote(mode, source(0)?), 1)
+            }
+            "shfl" => {
+                const MODES: [(&str, Shuffle); 4] = [
+                    ("up", Shuffle::Up),
+                    ("down", Shuffle::Down),
+                    ("bfly", Shuffle::Butterfly),
+                    ("idx", Shuffle::Index),
+                ];
+                let mode = MODES.iter().find(|(word, _)| has(word)).ok_or_else(unknown)?.1;
+                (Collective::Shuffle(mode, [source(0)?, source(1)?, source(2)?]), 3)
+            }
+            "match" => (Collective::Match { any: has("any"), ty: ty()?, value: source(0)? }, 1),
+            "redux" => {
+                let op = words.iter().find_map(|word| word.parse().ok()).ok_or_else(unknown)?;
+                let how = Reducing { abs: has("abs"), nan: has("NaN") };
+                (Collective::Redux(op, ty()?, source(0)?, how), 1)
+            }
+            _ => (Collective::Elect, 0),
+        };
+        let mask = if is_sync { Some(source(values)?) } else { None };
+        Ok(Op::Collective(Box::new(what), mask, results))
+    }
+}
+
+fn symbol(operand: &Operand) -> Option<usize> {
+    match operand {
+        Operand::Symbol(symbol) => Some(*symbol),
+        _ => None,
+    }
+}
+
+/// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories or barriers, it tells of
+/// the layout and the reports of a barrier, or of a product that has read A, or its tensor is another one than that of its map.
+fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
+    let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
+    let family = form.family();
+    form.has_unknown_order()
+        || reports
+        || form.modifier(ModifierKind::Report).is_some_and(|report| report != "mbarrier::report::disabled")
+        || form.modifier(ModifierKind::Override).is_some()
+        || family.words().starts_with("mbarrier.") && form.modifier(ModifierKind::Multicast).is_some()
+        || family == Family::Tcgen05Commit && form.modifier(ModifierKind::Restriction).is_some()
+        || matches!(
+            family,
+            Family::MultimemCpAsyncBulk | Family::MultimemCpReduceAsyncBulk | Family::MbarrierCheckLayout
+        )
+}

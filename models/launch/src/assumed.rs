@@ -1,0 +1,294 @@
+//! What a kernel is launched with of which nobody has said everything: what is found for the rest is put in by its words.
+
+use std::{
+    panic::{self, AssertUnwindSafe},
+    path::Path,
+    time::Duration,
+};
+
+use ptx_execute::{Assumed, End, Given as Known, Tried, search};
+use ptx_isa::{Module, Type, short_name};
+
+use crate::{
+    argument::Given,
+    plan::{self, Passed, Plan, Planned, Wish},
+    sizes::{Sizes, Wanted},
+};
+
+/// How long is looked for the arguments of a launch, at most.
+const LIMIT: Duration = Duration::from_secs(5);
+/// What a number is, if the kernel admits it.
+const NUMBER: u64 = 64;
+
+impl Plan {
+    /// A plan of one launch that is assumed.
+    ///
+    /// # Errors
+    /// What `ptx-atomics run` says of the words of the launch.
+    pub fn assumed(module: &Module, launch: &Assumed) -> Result<Self, Vec<String>> {
+        let Assumed { grid, block, cluster, shared, .. } = *launch;
+        let words = launch.arguments();
+        let arguments = words.iter().map(|word| Given::read(word)).collect::<Result<Vec<_>, _>>();
+        let arguments = arguments.map_err(|why| vec![why])?;
+        let sizes = Wanted { grid: Some(grid), block: Some(block), cluster: Some(cluster), shared: Some(shared) };
+        let wish = Wish { kernel: Some(&launch.kernel), sizes, arguments: &arguments, dependent: false };
+        let mut plan = Self::default();
+        plan.launch(module, &wish, Path::new("")).map(|()| plan)
+    }
+}
+
+/// Gives arguments to the parameters of which nothing is said. What cannot be launched says so when it is.
+pub fn complete(module: &Module, plan: &mut Plan) {
+    for index in 0..plan.launches.len() {
+        let planned = &plan.launches[index];
+        let is_open = planned.arguments.iter().any(|argument| matches!(argument, Passed::Open));
+        let found = || panic::catch_unwind(AssertUnwindSafe(|| found(module, planned))).ok().flatten();
+        if let Some(found) = if is_open { found() } else { None } {
+            put(module, plan, index, &found);
+        }
+    }
+}
+
+/// The best launch with what is said. All else is as usual, unless the kernel shows that this is wrong: first the numbers, then how
+/// many threads there are.
+fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
+    let Planned { kernel, said: Wanted { grid, block, cluster, shared }, sizes, .. } = planned;
+    let numbers = numbers(module, planned);
+    let usual: Vec<_> = numbers.iter().cloned().chain(usual(module, planned)).collect();
+    let (cluster, shared) = (*cluster, *shared);
+    let with_sizes =
+        |numbers| Known { grid: Some(sizes.grid), block: Some(sizes.block), most: None, cluster, shared, numbers };
+    let tries = [
+        Some(with_sizes(usual)),
+        Some(with_sizes(numbers.clone())),
+        block.is_none().then_some(Known { grid: *grid, block: None, most: None, cluster, shared, numbers }),
+    ];
+    let mut best: Option<Tried> = None;
+    for known in tries.into_iter().flatten() {
+        let tried = search(module, kernel, &known, LIMIT).ok()?.into_iter().next()?;
+        match tried.end {
+            End::Stopped(_) => best = best.or(Some(tried)),
+            End::Ended | End::Cut => return Some(tried.launch),
+        }
+    }
+    Some(best?.launch)
+}
+
+/// A usual number for each parameter that is one and of which nothing is said, as its bits.
+fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
+    let Ok((_, head)) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
+    let has_pointers = head.parameters.iter().any(|parameter| parameter.is_pointer);
+    let open = head.parameters.iter().zip(&planned.arguments).filter(|(_, passed)| matches!(passed, Passed::Open));
+    let numbers = open.filter_map(|(parameter, _)| {
+        let ty = parameter.ty.filter(|_| parameter.elements.is_none() && !parameter.is_pointer)?;
+        let number = match ty {
+            Type::F32 => 1f32.to_bits().into(),
+            Type::F64 => 1f64.to_bits(),
+            // It may be an address.
+            ty if ty.bits() == 64 && !has_pointers => return None,
+            _ => NUMBER,
+        };
+        Some((parameter.name.clone(), number))
+    });
+    numbers.collect()
+}
+
+/// The numbers that are given, as the search calls their places.
+fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
+    let Ok((_, head)) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let mut numbers = Vec::new();
+    for (parameter, passed) in head.parameters.iter().zip(&planned.arguments) {
+        match passed {
+            Passed::Bytes(bytes) => numbers.push((parameter.name.clone(), number(bytes))),
+            Passed::Parts(_, parts) => numbers.extend(parts.iter().filter_map(|(at, part)| match part {
+                Passed::Bytes(bytes) => Some((format!("{}+{at}", parameter.name), number(bytes))),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+    numbers
+}
+
+/// Puts what is found into a launch of a plan.
+fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
+    let Assumed { kernel, grid, block, cluster, shared, .. } = found;
+    let Ok((_, head)) = plan::kernel(module, Some(kernel)) else { return };
+    for (number, parameter) in head.parameters.iter().enumerate() {
+        if !matches!(plan.launches[index].arguments.get(number), Some(Passed::Open)) {
+            continue;
+        }
+        // Another launch may have a buffer of this name.
+        let short = short_name(kernel, &parameter.name);
+        let front = &parameter.name[..parameter.name.len() - short.len()];
+        let is_taken = plan.buffers.iter().any(|buffer| buffer.name.starts_with(short));
+        let words =
+            found.arguments_of(number).into_iter().map(|word| if is_taken { format!("{front}{word}") } else { word });
+        let given: Vec<Given> = words.filter_map(|word| Given::read(&word).ok()).collect();
+        let passed = plan.parts(module, parameter, &given.iter().collect::<Vec<_>>(), Path::new(""));
+        if let Ok(passed) = passed {
+            plan.launches[index].arguments[number] = passed;
+            // Buffers of small numbers are said together.
+            plan.chosen.extend(given.into_iter().filter(|given| !given.is_small()).map(|given| given.text));
+        }
+    }
+    plan.launches[index].sizes = Sizes { grid: *grid, block: *block, cluster: *cluster, shared: *shared };
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_execute::{
+        Argument, Assumption, Device, Launch, Options, Parameter, TensorMap, Value,
+        matrix::map::{Fill, Interleave, TensorElement},
+    };
+    use strum::IntoEnumIterator;
+
+    use super::*;
+    use crate::simulate::{Random, Simulation};
+
+    const MODULE: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .global .align 4 .u32 word;\n\
+        .visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u32 n, .param .f32 x, .param .f64 y, .param .u16 h,\n\
+        .param .b64 q, .param .align 64 .b8 map[128], .param .align 8 .b8 args[512], .param .align 4 .b8 one[8],\n\
+        .param .align 8 .b8 whole[128], .param .s32 i) { ret; }\n";
+
+    /// A map that the driver makes, but for a few.
+    fn map(random: &mut Random) -> TensorMap {
+        let elements: Vec<_> = TensorElement::iter().collect();
+        loop {
+            let rank = 1 + random.below(5) as usize;
+            let sizes: Vec<u32> = (0..rank).map(|_| 16 * (1 + random.below(64) as u32)).collect();
+            let boxes: Vec<u32> = (0..rank).map(|_| 1 << random.below(8)).collect();
+            let element = elements[random.below(elements.len() as u64) as usize];
+            let mut map = TensorMap::tiled(element, &sizes, &boxes);
+            let swizzles = TensorMap::SWIZZLES;
+            (map.swizzle_mode, map.swizzle_atomicity) = swizzles[random.below(swizzles.len() as u64) as usize].1;
+            if random.below(2) == 0 {
+                map.fill = Fill::Nan;
+                map.strides[..rank - 1].iter_mut().for_each(|stride| *stride += 16 * random.below(9));
+                map.element_strides[..rank].iter_mut().for_each(|stride| *stride += random.below(4) as u32);
+            }
+            map.interleave =
+                [Interleave::None, Interleave::B16, Interleave::B32][random.below(9).saturating_sub(6) as usize];
+            if map.refused().is_empty() {
+                return map;
+            }
+        }
+    }
+
+    /// A launch of the kernel: each parameter is whole, or has parts and gaps.
+    fn assumed(module: &Module, random: &mut Random) -> Assumed {
+        let (_, head) = plan::kernel(module, None).expect("a kernel");
+        let (mut parameters, mut fields, mut end) = (Vec::new(), Vec::new(), 0u64);
+        for (parameter, own) in head.parameters.iter().enumerate() {
+            let element = own.ty.map_or(1, |ty| u64::from(ty.bits() / 8));
+            let all = element * own.elements.unwrap_or(1);
+            let offset = end.next_multiple_of(own.align.max(element));
+            end = offset + all;
+            let is_float = own.ty.is_some_and(Type::is_float);
+            parameters.push(Parameter { name: own.name.clone(), offset, bytes: all, is_pointer: false, is_float });
+            let mut offset = 0;
+            while offset < all {
+                let rest = all - offset;
+                let bytes = [all, 1, 2, 4, 8, 128][random.below(6) as usize].min(rest);
+                let value = match (bytes, random.below(4)) {
+                    (_, 0) => None,
+                    (8, 1) if !is_float => {
+                        let maps = 0..random.below(3);
+                        Some(Value::Buffer(maps.map(|index| (index * 192, map(random))).collect()))
+                    }
+                    (128, _) => Some(Value::Map(Box::new(map(random)))),
+                    (1 | 2 | 4 | 8, 2) => Some(Value::Number(random.below(300))),
+                    (1 | 2 | 4 | 8, _) => Some(Value::Number(random.next())),
+                    _ => None,
+                };
+                fields.extend(value.map(|value| Assumption { parameter, offset, bytes, value, is_given: false }));
+                offset += bytes + random.below(2) * bytes;
+            }
+        }
+        let cluster = [1 + random.below(2) as u32, 1, 1];
+        let grid = [cluster[0] * (1 + random.below(3) as u32), 1 + random.below(2) as u32, 1];
+        let block = [32, 1 + random.below(2) as u32, 1 + random.below(2) as u32];
+        Assumed {
+            kernel: "k".into(),
+            grid,
+            block,
+            cluster,
+            shared: random.below(2) as u32 * 1024,
+            parameters,
+            fields,
+            zeros: false,
+        }
+    }
+
+    /// What a launch and its buffers are.
+    fn said(launch: &Launch, device: &Device<'_>, buffers: &[ptx_execute::Buffer]) -> String {
+        // What a number leaves out is zero.
+        let argument = |argument: &Argument| match argument {
+            Argument::Bytes(bytes) => {
+                format!("{:?}", bytes.iter().rev().skip_while(|byte| **byte == 0).collect::<Vec<_>>())
+            }
+            other => format!("{other:?}"),
+        };
+        let arguments: Vec<_> = launch.arguments.iter().map(argument).collect();
+        let held: Vec<_> = buffers.iter().map(|buffer| device.contents(*buffer)).collect();
+        format!("{:?} {arguments:#?} {held:?}", Launch { arguments: Vec::new(), ..launch.clone() })
+    }
+
+    fn check(module: &Module, assumed: &Assumed, seed: u64) {
+        let words = assumed.to_string();
+        let plan = Plan::assumed(module, assumed).unwrap_or_else(|why| panic!("{why:?}: {words}"));
+        let device = || Device::new(module, Options::default().of_seed(seed)).expect("a device");
+        let (mut one, mut other) = (device(), device());
+        let simulation =
+            Simulation { module, plan: &plan, options: Options::default(), schedule: None, watch: &|_| {} };
+        let buffers = simulation.allocate(&mut other, seed);
+        let expected = said(&assumed.launch(&mut one), &one, &buffers);
+        let launch = simulation.launch(&plan.launches[0], &other, &buffers).expect("a launch");
+        assert_eq!(said(&launch, &other, &buffers), expected, "{words}");
+        let names: Vec<String> = assumed
+            .fields
+            .iter()
+            .flat_map(|field| {
+                let name = assumed.name_of(field);
+                match &field.value {
+                    Value::Number(_) => Vec::new(),
+                    Value::Map(_) => vec![format!("{name}.data")],
+                    Value::Buffer(maps) => {
+                        let of = maps.iter().map(|(at, _)| format!("{name}[{at}].data"));
+                        std::iter::once(name.clone()).chain(of).collect()
+                    }
+                }
+            })
+            .collect();
+        assert_eq!(plan.buffers.iter().map(|buffer| buffer.name.clone()).collect::<Vec<_>>(), names);
+    }
+
+    #[test]
+    fn words_make_the_same_launch() {
+        let module: Module = MODULE.parse().expect("PTX");
+        let mut random = Random(1);
+        for seed in 0..2_000 {
+            check(&module, &assumed(&module, &mut random), seed % 3);
+        }
+    }
+
+    /// The launches that are found for kernels, too.
+    #[test]
+    fn of_kernels() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/async");
+        let mut count = 0;
+        for file in std::fs::read_dir(folder).expect("kernels").map(|entry| entry.expect("a file").path()) {
+            if file.extension().is_none_or(|ending| ending != "ptx") {
+                continue;
+            }
+            let module: Module = std::fs::read_to_string(&file).expect("a text").parse().expect("PTX");
+            for (function, _) in plan::kernels(&module) {
+                let launches = search(&module, &function.name, &Known::default(), LIMIT).expect("launches");
+                launches.iter().for_each(|tried| check(&module, &tried.launch, 1));
+                count += launches.len();
+            }
+        }
+        assert!(count > 25, "{count} launches");
+    }
+}

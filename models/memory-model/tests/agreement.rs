@@ -1,0 +1,179 @@
+//! The litmus tests of others, and our own: what each says holds, the model says holds.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_memory_model::{
+    litmus::{Dialect, Litmus},
+    outcome::{Layout, Limits},
+    ptx::{self, Conventions},
+    unfold::Limit,
+};
+
+/// A convention in which Dat3M differs from the manual (`../shared/litmus/README.md`), and how to take Dat3M's side.
+type Convention = (&'static str, fn(&mut Conventions));
+
+const CONVENTIONS: [Convention; 4] = [
+    ("a failed cas writes the old value back", |conventions| conventions.failed_cas_writes = true),
+    ("fence.sc is no release or acquire fence", |conventions| conventions.fence_sc_in_patterns = false),
+    ("red forms an acquire pattern", |conventions| conventions.red_acquires = true),
+    ("a thread may wait for ever where nothing is left to do", |conventions| conventions.hung_at_end = true),
+];
+
+/// What is said of tests that once got a wrong answer, or none: whether they hold, or why that is not known. What is no test of
+/// PTX gets errors.
+const DEFECTS: [(&str, Result<bool, Option<Limit>>); 17] = [
+    ("arrive18q6", Ok(true)),
+    ("ctrljoin", Ok(false)),
+    ("ctrlpred", Ok(true)),
+    ("exch", Ok(true)),
+    ("failcas_release", Ok(true)),
+    ("falsedep", Ok(false)),
+    ("gb2", Err(Some(Limit::Hangs))),
+    ("hang", Err(Some(Limit::Hangs))),
+    ("mixedmin", Err(Some(Limit::MixedSizes))),
+    ("ptr", Ok(true)),
+    ("redacq", Err(None)),
+    ("rmw8", Ok(false)),
+    ("shared_cta", Ok(false)),
+    ("taslock", Ok(true)),
+    ("typo", Err(None)),
+    ("u32wide", Ok(false)),
+    ("vacuous", Err(Some(Limit::Hangs))),
+];
+
+fn main() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
+    let suite = |name: &'static str, folder: PathBuf, count: usize, run: fn(&Path, usize) -> Result<(), Failed>| {
+        let missing = !folder.is_dir();
+        let name = if missing { format!("{name} (skipped: {} is not there)", folder.display()) } else { name.into() };
+        Trial::test(name, move || run(&folder, count)).with_ignored_flag(missing)
+    };
+    let trials = vec![
+        suite("shared/litmus/spec", shared.join("spec"), 22, |folder, count| {
+            agrees(folder, count, Conventions::MANUAL)
+        }),
+        suite("shared/litmus/dat3m", shared.join("dat3m"), 146, |folder, count| {
+            agrees(folder, count, Conventions::MANUAL)
+        }),
+        suite("shared/litmus/dat3m, read as Dat3M does", shared.join("dat3m"), 146, |folder, count| {
+            agrees(folder, count, Conventions::DAT3M)
+        }),
+        suite("shared/litmus/defects", shared.join("defects"), DEFECTS.len(), defects),
+        suite("litmus", own.clone(), 0, own_hold),
+        suite("the conventions matter", own, 0, conventions_matter),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn read(path: &Path) -> Result<Litmus, Failed> {
+    let text = fs::read_to_string(path)?;
+    let read = Litmus::read_as(&text, Dialect::Dat3m);
+    read.map(|(litmus, _)| litmus).map_err(|error| format!("{}:{error}", path.display()).into())
+}
+
+fn holds(litmus: &Litmus, conventions: Conventions) -> Option<bool> {
+    let outcomes = ptx::search::outcomes(&litmus.program, conventions, Limits::default());
+    outcomes.holds(&litmus.condition, &Layout::new(&litmus.program))
+}
+
+fn hangs(litmus: &Litmus, conventions: Conventions) -> bool {
+    let outcomes = ptx::search::outcomes(&litmus.program, conventions, Limits::default());
+    outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program)) == Err(Limit::Hangs)
+}
+
+/// The tests of a folder, with whether each is expected to hold.
+fn tests(folder: &Path) -> Result<Vec<(String, Litmus, bool)>, Failed> {
+    let table = fs::read_to_string(folder.join("expected.csv"))?;
+    let rows = table.lines().skip(1).filter_map(|line| line.rsplit_once(','));
+    rows.map(|(name, holds)| Ok((name.to_string(), read(&folder.join(name))?, holds == "1"))).collect()
+}
+
+/// A test with another verdict than expected must owe it to a convention: with that one read the other way, it agrees.
+fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), Failed> {
+    let tests = tests(folder)?;
+    let start = Instant::now();
+    let found: Vec<_> = tests.iter().map(|(_, litmus, _)| holds(litmus, conventions)).collect();
+    let time = start.elapsed();
+    let (mut wrong, mut explained) = (Vec::new(), 0);
+    for ((name, litmus, expected), found) in
+        tests.iter().zip(found).filter(|((.., expected), found)| *found != Some(*expected))
+    {
+        // Dat3M says of no execution what it says of none that is as wanted.
+        if hangs(litmus, conventions) && *expected != litmus.condition.decided_by().1 {
+            println!("{name} differs: no execution ends");
+            explained += 1;
+            continue;
+        }
+        match CONVENTIONS.iter().find(|(_, switch)| holds(litmus, switched(conventions, *switch)) == Some(*expected)) {
+            Some((convention, _)) => {
+                println!("{name} differs: {convention}");
+                explained += 1;
+            }
+            None => wrong.push(format!("{name}: {found:?}, and {expected} is expected")),
+        }
+    }
+    let agreed = tests.len() - explained - wrong.len();
+    println!("{}: {agreed} of {} agree, {explained} differ by convention; {time:?}", folder.display(), tests.len());
+    if wrong.is_empty() && tests.len() == count { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// Each is answered as the table says, within few choices.
+fn defects(folder: &Path, count: usize) -> Result<(), Failed> {
+    let start = Instant::now();
+    let limits = Limits { choices: 500_000, ..Limits::default() };
+    let answer = |name: &str| -> Result<_, Failed> {
+        let text = fs::read_to_string(folder.join(name).with_extension("litmus"))?;
+        let Ok(litmus) = Litmus::read(&text) else { return Ok(Err(None)) };
+        let found = ptx::search::decide(&litmus.program, &litmus.condition, Conventions::MANUAL, limits);
+        Ok(found.verdict.map_err(Some))
+    };
+    for (name, expected) in DEFECTS {
+        let found = answer(name)?;
+        if found != expected {
+            return Err(format!("{name}: {found:?}, and {expected:?} is expected").into());
+        }
+    }
+    let there = fs::read_dir(folder)?.count();
+    println!("{}: {count} of {there} are as expected; {:?}", folder.display(), start.elapsed());
+    if there == count { Ok(()) } else { Err("a test that is not in the table".into()) }
+}
+
+fn switched(mut conventions: Conventions, switch: fn(&mut Conventions)) -> Conventions {
+    switch(&mut conventions);
+    conventions
+}
+
+/// Each convention decides one of our tests.
+fn conventions_matter(folder: &Path, _: usize) -> Result<(), Failed> {
+    let tests = own_tests(folder)?;
+    for (convention, switch) in CONVENTIONS {
+        let conventions = switched(Conventions::MANUAL, switch);
+        let differ = tests.iter().filter(|litmus| holds(litmus, conventions) != Some(true));
+        let names: Vec<_> = differ.map(|litmus| &litmus.name[..]).collect();
+        println!("{convention}: {}", names.join(", "));
+        if names.is_empty() {
+            return Err(format!("{convention}: no test depends on it").into());
+        }
+    }
+    Ok(())
+}
+
+fn own_tests(folder: &Path) -> Result<Vec<Litmus>, Failed> {
+    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.iter().filter(|path| path.is_file()).map(|path| read(path)).collect()
+}
+
+/// Every condition of ours is to hold.
+fn own_hold(folder: &Path, _: usize) -> Result<(), Failed> {
+    let tests = own_tests(folder)?;
+    let wrong = tests.iter().filter(|litmus| holds(litmus, Conventions::MANUAL) != Some(true));
+    let wrong: Vec<_> = wrong.map(|litmus| &litmus.name[..]).collect();
+    println!("{}: {} of {} hold", folder.display(), tests.len() - wrong.len(), tests.len());
+    if wrong.is_empty() && !tests.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}

@@ -1,0 +1,185 @@
+//! How a program of any kind becomes PTX, or LLVM IR.
+
+use std::{
+    env, fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    str::FromStr,
+};
+
+use ptx_atomics::{
+    isolated::{self, Emit, Job, Language},
+    pass::{Diagnostic, Errors, Input, Location},
+    ptx::{ModuleError, ModuleErrors},
+};
+use strum::Display;
+
+use super::{Failure, Kind, Program, cannot};
+use crate::{
+    cli::{SourceArgs, TargetArgs},
+    render,
+};
+
+/// Compiles kernels to LLVM IR, or to PTX.
+const SCRIPT: &str = include_str!("to-llvm-ir.sh");
+
+/// PTX, and what it is called.
+pub struct Ptx {
+    pub text: String,
+    pub name: String,
+}
+
+impl Ptx {
+    /// What it says.
+    pub fn read<T: FromStr<Err = ModuleErrors>>(&self) -> Result<T, Failure> {
+        self.text.parse().map_err(|ModuleErrors(errors)| {
+            let one = |ModuleError { line, reason, .. }| {
+                let location = Some(Location { file: self.name.clone(), line, column: 1 });
+                Diagnostic { location, ..Diagnostic::new(reason) }
+            };
+            (errors.into_iter().map(one).collect::<Vec<_>>().into(), Some(self.input()))
+        })
+    }
+
+    /// The file, as errors show it.
+    pub fn input(&self) -> Input {
+        Input::new(&self.name, self.text.clone().into_bytes())
+    }
+}
+
+/// How a source is compiled.
+pub struct Compile<'a> {
+    /// One module of several.
+    pub module: Option<String>,
+    /// Whether IR is neither optimized nor lowered, but for LLVM's own PTX, and a source is what its compiler makes of it.
+    pub is_unoptimized: bool,
+    /// What the lowering is asked for.
+    pub options: String,
+    pub target: &'a TargetArgs,
+    pub source: &'a SourceArgs,
+}
+
+/// What a compiler makes of a source.
+#[derive(Clone, Copy, PartialEq, Eq, Display)]
+pub enum Made {
+    #[strum(serialize = "LLVM IR")]
+    LlvmIr,
+    /// As it stands, without us.
+    #[strum(serialize = "PTX")]
+    Ptx,
+}
+
+/// What a shell gives for a program that is not there, and our script, too.
+const NO_PROGRAM: i32 = 127;
+
+impl<'a> Compile<'a> {
+    pub fn new(options: String, target: &'a TargetArgs, source: &'a SourceArgs) -> Self {
+        Self { module: None, is_unoptimized: false, options, target, source }
+    }
+
+    /// The PTX of a program, in which we have lowered the atomics, unless it is PTX already.
+    pub fn ptx(&self, program: &Program) -> Result<Ptx, Failure> {
+        let input = match program.kind {
+            Kind::Source if self.is_unoptimized || !self.has_llvm_ir() => {
+                self.made(&program.path, Made::Ptx).map_err(alone)?
+            }
+            Kind::Source => self.made(&program.path, Made::LlvmIr).map_err(alone)?,
+            _ => program.input.clone(),
+        };
+        let language = match program.kind {
+            Kind::Ir(language) => language,
+            Kind::Source if !self.is_unoptimized && self.has_llvm_ir() => Language::Llvm,
+            _ => return text(input),
+        };
+        let name = input.name().to_owned();
+        let mut job = Job::new(input);
+        job.language = language;
+        job.emit = Emit::Ptx;
+        job.options.clone_from(&self.options);
+        job.comments = true;
+        job.module.clone_from(&self.module);
+        let lowered = match self.is_unoptimized {
+            true => isolated::unoptimized(&job).map(|all| all.into_iter().map(|one| one.ptx.into_bytes()).collect()),
+            false => isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")))
+                .map(|all| all.into_iter().map(|one| one.bytes).collect()),
+        };
+        let lowered: Vec<Vec<u8>> = lowered.map_err(|errors| (errors, Some(job.input)))?;
+        match &lowered[..] {
+            [one] => {
+                let ptx = text(Input::new(&name, one.clone()))?;
+                Ok(Ptx { name: format!("the PTX of {name}"), ..ptx })
+            }
+            all => {
+                let message = format!("'{name}' has {} modules, and one is expected", all.len());
+                Err((Diagnostic::new(message).into(), None))
+            }
+        }
+    }
+
+    /// Whether the compiler gives LLVM IR, which nvcc does not.
+    pub fn has_llvm_ir(&self) -> bool {
+        let name = self.source.cc.as_deref().and_then(|cc| Path::new(cc).file_name()?.to_str());
+        name.is_none_or(|name| !name.starts_with("nvcc"))
+    }
+
+    /// What a compiler makes of a source; its name is that of the source.
+    pub fn made(&self, path: &Path, made: Made) -> Result<Input, Errors> {
+        let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
+        let output = folder.path().join("kernel");
+        let mut command = Command::new("bash");
+        command.args(["-c", SCRIPT, "to-llvm-ir"]).arg(path).arg(&output).args(&self.source.flags);
+        command.env("ROOT", kept()).env("SHOWN", kept());
+        command.env("PLAIN", if made == Made::Ptx { "1" } else { "" });
+        command.env("CC", self.source.cc.as_deref().unwrap_or_default());
+        if let Some(gpu) = self.target.gpu() {
+            command.env("CPU", gpu.name());
+        }
+        if let Some(version) = self.target.version() {
+            command.env("PTX", version.feature());
+        }
+        let fails = |why: &str, notes| {
+            let message = format!("cannot compile '{}' to {made}{why}", path.display());
+            let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
+            Errors::from(Diagnostic { notes, ..Diagnostic::new(message) }.help(help))
+        };
+        let done = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => fails(": there is no bash in the PATH", Vec::new()),
+            _ => cannot("compile", path, &error),
+        })?;
+        if !done.status.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let reason = said.strip_prefix("error: ").filter(|_| done.status.code() == Some(NO_PROGRAM));
+            return Err(match reason {
+                Some(reason) => fails(&format!(": {}", reason.trim_end()), Vec::new()),
+                None => fails("", said.lines().map(str::to_owned).collect()),
+            });
+        }
+        let bytes = fs::read(&output).map_err(|error| cannot("read", &output, &error))?;
+        Ok(Input::new(path.display().to_string(), bytes))
+    }
+}
+
+fn alone(errors: Errors) -> Failure {
+    (errors, None)
+}
+
+fn text(input: Input) -> Result<Ptx, Failure> {
+    let name = input.name().to_owned();
+    match String::from_utf8(input.bytes().to_vec()) {
+        Ok(text) => Ok(Ptx { text, name }),
+        Err(_) => Err((Diagnostic::new(format!("'{name}' is no text")).into(), None)),
+    }
+}
+
+/// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
+fn kept() -> PathBuf {
+    // The folder of builds may be elsewhere.
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).filter(|folder| folder.join("products/scope/src").is_dir());
+    let cache = || {
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+        cache.unwrap_or_else(env::temp_dir).join("ptx-atomics")
+    };
+    repository.map_or_else(cache, Path::to_owned)
+}

@@ -1,0 +1,296 @@
+//! What `ptx-atomics check` says of PTX: what asynchronous operations lack, and data races of all accesses, with executions that show it.
+
+use std::time::Duration;
+
+use itertools::Itertools;
+use ptx_execute::{End, Given, Tried, search};
+use ptx_hazards::{Cause, Executed, Kernel, Level, Limits, Position, Shown, Verdict};
+use ptx_isa::{Head, Module};
+use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
+use ptx_races::check::{Class, Report};
+use serde::{Deserialize, Serialize};
+use web_time::Instant;
+
+use crate::{
+    answer::{self, Wrong},
+    finding::{Edit, Finding},
+    order::{self, Order},
+};
+
+/// The seconds that each question about a kernel takes at most, where nothing is said.
+const PATIENCE: f64 = 3.0;
+
+/// PTX, and how it is asked, as the fields of the page have them. Text that is empty is not set.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Question {
+    /// The PTX.
+    text: String,
+    /// The LLVM IR that it was made of.
+    ir: String,
+    /// As of the command line, like all that follow: `128` or `16,8`.
+    block: String,
+    grid: String,
+    profile: String,
+    /// In seconds, for each kernel.
+    time_limit: String,
+}
+
+/// What is known of PTX.
+#[derive(Serialize)]
+pub struct Known {
+    kernels: Vec<OfKernel>,
+    /// By their lines.
+    findings: Vec<Finding>,
+    /// Lines that are not read, and so not checked.
+    unread: Vec<Wrong>,
+    /// What became of the operations of the IR, if there is IR.
+    order: Option<Order>,
+}
+
+/// What is known of a kernel.
+#[derive(Serialize)]
+struct OfKernel {
+    kernel: String,
+    /// What is said of data races: `free`, `race`, `divergent` or `open`; nothing of asynchronous operations, which are not followed.
+    races: Option<String>,
+    /// What the proof takes for granted.
+    assumptions: Vec<String>,
+    /// Whether it has asynchronous operations.
+    is_asynchronous: bool,
+    /// The launch with which it was run, as options of `ptx-atomics run`, and how that ended; nothing if it cannot be launched.
+    ran: Option<String>,
+}
+
+/// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
+pub fn answer(question: &str) -> String {
+    answer::answer(question, Question::ask)
+}
+
+/// The lines of PTX that are not read, as JSON: a list of lines and messages.
+pub fn unread(text: &str) -> String {
+    answer::list(Module::read_partly(text).1.into_iter().map(answer::unread))
+}
+
+impl Question {
+    fn ask(&self) -> Result<Known, Vec<Wrong>> {
+        let mut errors = Vec::new();
+        let block = answer::sizes("block", &self.block, &mut errors);
+        let grid = answer::sizes("grid", &self.grid, &mut errors);
+        let readings = answer::profile(&self.profile, &mut errors);
+        let seconds = if self.time_limit.is_empty() { Some(PATIENCE) } else { self.time_limit.parse().ok() };
+        let time = seconds.filter(|seconds| (0.0..=1e6).contains(seconds)).map(Duration::from_secs_f64);
+        if time.is_none() {
+            let message = format!("'{}' is no number of seconds from 0 to 1000000", self.time_limit);
+            errors.push(Wrong::new("time-limit", message));
+        }
+        let (module, unread) = Module::read_partly(&self.text);
+        let unread: Vec<_> = unread.into_iter().map(answer::unread).collect();
+        let has_ir = !self.ir.trim().is_empty();
+        let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
+        if ptx_races::kernels(&module).next().is_none() && errors.is_empty() && !has_ir {
+            errors.extend(unread);
+            errors.push(Wrong::new("text", "there is no kernel to check: PTX has `.entry` in front of each"));
+            return Err(errors);
+        }
+        match time {
+            Some(time) if errors.is_empty() => {
+                Ok(Known { order, ..Asked { module, block, grid, readings, time }.known(unread) })
+            }
+            _ => Err(errors),
+        }
+    }
+}
+
+/// A question whose fields are right.
+struct Asked {
+    module: Module,
+    block: Option<[u32; 3]>,
+    grid: Option<[u32; 3]>,
+    readings: Readings,
+    time: Duration,
+}
+
+impl Asked {
+    fn known(&self, unread: Vec<Wrong>) -> Known {
+        let options = ptx_hazards::Options { block: self.block, grid: self.grid, ..Default::default() };
+        let library = ptx_races::library(&self.module);
+        let (mut kernels, mut findings) = (Vec::new(), Vec::new());
+        for kernel in ptx_hazards::read_with(&self.module, &options) {
+            findings.extend(self.waits(&kernel));
+        }
+        for function in ptx_races::kernels(&self.module) {
+            let is_asynchronous = ptx_races::is_asynchronous(&library, function);
+            let options = ptx_races::check::Options {
+                block: self.block,
+                grid: self.grid,
+                limit: self.time,
+                ..Default::default()
+            };
+            // What is asynchronous is not followed, and the other check is about it.
+            let report =
+                (!is_asynchronous).then(|| ptx_races::check::check_kernel(&self.module, &library, function, &options));
+            findings.extend(report.iter().flat_map(races));
+            let has_block = self.block.is_some() || Head::read(&function.head).required_threads.is_some();
+            kernels.push(OfKernel {
+                kernel: name(&function.name),
+                races: report.as_ref().map(|report| report.verdict.to_string()),
+                assumptions: report.map(|report| report.assumptions).unwrap_or_default(),
+                is_asynchronous,
+                ran: self.ran(&function.name, has_block),
+            });
+        }
+        findings.sort_by_key(|finding| (finding.line, finding.first));
+        Known { kernels, findings, unread, order: None }
+    }
+
+    /// What asynchronous operations lack.
+    fn waits(&self, kernel: &Kernel) -> Vec<Finding> {
+        let until = Instant::now().checked_add(self.time);
+        let report = ptx_hazards::check_until(kernel, self.readings, until).distinct();
+        let given = Given { grid: self.grid, block: self.block, most: kernel.most, ..Given::default() };
+        let limits = Limits { launches: self.time / 2, all: self.time, ..Limits::default() };
+        let is_run = report.is_shown_by_executions(kernel) && !self.time.is_zero();
+        // What cannot be launched has no witness.
+        let witnesses = is_run
+            .then(|| ptx_hazards::witnesses(&self.module, &kernel.name, &report.findings, &given, limits).ok())
+            .flatten();
+        let shown = ptx_hazards::shown(&report, witnesses.as_ref(), kernel.has_block);
+        shown.into_iter().map(|shown| self.wait(kernel, shown)).collect()
+    }
+
+    fn wait(&self, kernel: &Kernel, Shown { finding, level, executed }: Shown) -> Finding {
+        let test = ptx_hazards::litmus(kernel, &finding, self.readings);
+        let test = test.filter(|_| finding.verdict != Verdict::NotChecked);
+        let explained = test.and_then(|test| ptx_atomics_litmus::of_finding(&test.to_string(), self.readings));
+        let remedy = finding.remedy.as_ref();
+        let edits = remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| Edit {
+            line: edit.line,
+            before: edit.position == Position::Before,
+            instruction: edit.instruction.clone(),
+        });
+        Finding {
+            check: "async",
+            kernel: name(&finding.kernel),
+            level: level.into(),
+            line: finding.line,
+            first: finding.first,
+            notes: Executed::notes(&executed, true),
+            help: remedy.map(|remedy| remedy.help.clone()).or_else(|| finding.cause.as_ref().and_then(Cause::help)),
+            edits: edits.collect(),
+            explained,
+            message: finding.message,
+        }
+    }
+
+    /// The launch that comes furthest, and how it ended.
+    fn ran(&self, kernel: &str, has_block: bool) -> Option<String> {
+        let given = Given { grid: self.grid, block: self.block, ..Given::default() };
+        let Tried { launch, end, covered: (executed, all), .. } =
+            search(&self.module, kernel, &given, self.time / 2).ok()?.into_iter().next()?;
+        let how = match end {
+            End::Ended => "all threads ended".to_owned(),
+            End::Cut => "it did not end in time".to_owned(),
+            End::Stopped(kind) => format!("it stopped: {kind}"),
+        };
+        let chosen = if has_block { "" } else { "; nobody says how many threads a CTA has, so that number is chosen" };
+        Some(format!("{launch}: {how}, {executed} of {all} instructions executed{chosen}"))
+    }
+}
+
+/// What is said of data races. What is not proved of a kernel that is wrong is left out, as by the command.
+fn races(report: &Report) -> impl Iterator<Item = Finding> {
+    let is_open = report.verdict == ptx_races::check::Verdict::Open;
+    let said = report.findings.iter().filter(move |finding| is_open || finding.witness.is_some());
+    said.map(|finding| {
+        let level = match finding.class {
+            Class::Race | Class::SameValue | Class::Divergent if report.has_block => Level::Error,
+            Class::Race | Class::SameValue | Class::Divergent | Class::NotProved => Level::Possible,
+            Class::NotFollowed => Level::NotChecked,
+        };
+        let [first, line] = finding.lines;
+        let found = finding.witness.as_ref().map(|witness| &witness.found);
+        let sites = found.map(|found| found.other.iter().chain([&found.site]).map(ToString::to_string).join(", then "));
+        let remedy =
+            finding.remedy.as_ref().map(|remedy| remedy.words(|line| format!("line {line}"), |text| text.to_owned()));
+        Finding {
+            check: "races",
+            kernel: name(&report.kernel),
+            level: level.into(),
+            line,
+            first: (first != line).then_some(first),
+            message: finding.message.clone(),
+            notes: sites.map(|sites| format!("an execution: {sites}")).into_iter().collect(),
+            help: remedy.or_else(|| found?.help.clone()),
+            edits: Vec::new(),
+            explained: None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use itertools::Itertools;
+    use serde_json::{Value, json};
+
+    use super::answer;
+
+    fn asked(question: &Value) -> Value {
+        serde_json::from_str(&answer(&question.to_string())).expect("an answer is JSON")
+    }
+
+    /// What is said of an example: the verdict on races, and level and line of each finding.
+    #[track_caller]
+    fn check(name: &str, races: Option<&str>, findings: &[(&str, u64)]) {
+        let path = format!("{}/../../examples/check/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(path).expect("an example");
+        let known = &asked(&json!({ "text": text }))["answer"];
+        let one = |finding: &Value| {
+            (finding["level"].as_str().expect("a level").to_owned(), finding["line"].as_u64().expect("a line"))
+        };
+        let found: Vec<_> = known["findings"].as_array().expect("findings").iter().map(one).collect();
+        let found: Vec<_> = found.iter().map(|(level, line)| (&level[..], *line)).collect();
+        assert_eq!((known["kernels"][0]["races"].as_str(), &found[..]), (races, findings), "{known:#}");
+        assert!(known["kernels"][0]["ran"].as_str().expect("a run").contains("all threads ended"), "{known:#}");
+    }
+
+    #[test]
+    fn examples_have_what_their_names_say() {
+        check("missing_barrier", Some("race"), &[("error", 17)]);
+        check("barrier", Some("free"), &[]);
+        check("narrow_scope", Some("race"), &[("error", 20), ("error", 23)]);
+        check("message", Some("free"), &[]);
+        check("missing_wait", None, &[("error", 21)]);
+        check("wait", None, &[]);
+        check("missing_proxy_fence", None, &[("error", 16)]);
+        check("proxy_fence", None, &[]);
+    }
+
+    /// Each field is named that has something wrong.
+    #[test]
+    fn what_is_wrong_is_said_of_its_field() {
+        let fields = |question: Value| {
+            let answer = asked(&question);
+            let of = |wrong: &Value| wrong["field"].as_str().expect("a field").to_owned();
+            answer["errors"].as_array().expect("errors").iter().map(of).unique().collect::<Vec<_>>()
+        };
+        assert_eq!(fields(json!({ "text": "" })), ["text"]);
+        assert_eq!(fields(json!({ "text": "int main() {}" })), ["text"]);
+        let kernel = ".version 8.0\n.target sm_90\n.visible .entry k() { ret; }";
+        for (field, value) in
+            [("block", "0"), ("block", "1,2,3,4"), ("grid", "x"), ("profile", "lax"), ("time-limit", "-1")]
+        {
+            assert_eq!(fields(json!({ "text": kernel, field: value })), [field], "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_said() {
+        let text =
+            ".version 8.0\n.target sm_90\n.visible .entry k() {\n frob.u32 %r1;\n ret; }\n.visible .entry l() { ret; }";
+        let answer = asked(&json!({ "text": text }));
+        assert!(answer["answer"]["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()), "{answer:#}");
+    }
+}

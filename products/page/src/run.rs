@@ -1,0 +1,232 @@
+//! What `ptx-atomics run` says of PTX, with a launch that the user describes, or that is chosen.
+
+use std::path::Path;
+
+use ptx_execute::Options;
+use ptx_isa::Module;
+use ptx_launch::{
+    assumed,
+    comment::{Comments, Said, Wrong as AtLine},
+    found::{Found, Level, Shown},
+    plan::{self, Plan},
+    runs,
+    simulate::Simulation,
+    sizes::Wanted,
+};
+use ptx_memory_model::kernel::shown as name;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    answer::{self, Wrong},
+    finding::Finding,
+};
+
+/// The elements of a buffer that are shown, at most.
+const SHOWN: usize = 64;
+/// The bytes of memory that a run may take: a page has less than a program.
+const MEMORY: u64 = 256 << 20;
+/// The most executions of a run.
+const SEEDS: u64 = 1000;
+
+/// PTX, and how it is run, as the fields of the page have them. Text that is empty is not set.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Question {
+    /// The PTX. Its comments say how it is run where `launch` does not.
+    text: String,
+    /// What stands behind `run:` in such a comment, a line for each run.
+    launch: String,
+    /// As of the command line, like all that follow: `128` or `16,8`.
+    block: String,
+    grid: String,
+    seeds: String,
+}
+
+/// What came of each run.
+#[derive(Serialize)]
+pub struct Ran {
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    /// In one line, as the command says it.
+    summary: String,
+    /// What nobody has asked for.
+    chosen: Option<String>,
+    /// The exit status of the command: 0 if nothing is wrong, 1 if something is, 2 if it did not run to its end.
+    status: u8,
+    findings: Vec<Finding>,
+    /// The conditions that do not hold, and why it was not launched.
+    failed: Vec<String>,
+    /// What the kernels printed with the first seed.
+    printed: String,
+    /// What buffers and variables hold at the end, with the first seed.
+    memory: Vec<String>,
+    /// The command that says the same of a file; nothing if it has no options for it.
+    command: Option<String>,
+}
+
+/// Reads a [`Question`] as JSON, and gives a [`Ran`], or what is wrong with its fields.
+pub fn answer(question: &str) -> String {
+    answer::answer(question, Question::ask)
+}
+
+impl Question {
+    fn ask(&self) -> Result<Ran, Vec<Wrong>> {
+        let mut errors = Vec::new();
+        let block = answer::sizes("block", &self.block, &mut errors);
+        let grid = answer::sizes("grid", &self.grid, &mut errors);
+        let seeds = if self.seeds.is_empty() { Ok(1) } else { self.seeds.parse() };
+        let seeds = seeds.ok().filter(|seeds| (1..=SEEDS).contains(seeds));
+        if seeds.is_none() {
+            errors.push(Wrong::new("seeds", format!("'{}' is no number from 1 to {SEEDS}", self.seeds)));
+        }
+        let (module, unread) = Module::read_partly(&self.text);
+        errors.extend(unread.into_iter().map(answer::unread));
+        let comments = self.comments().map_err(|wrong| errors.extend(self.at_lines(wrong)));
+        let (Ok(comments), Some(seeds), true) = (comments, seeds, errors.is_empty()) else { return Err(errors) };
+        let user = Said { sizes: Wanted { block, grid, ..Wanted::default() }, ..Said::default() };
+        // Launches that depend on each other are in comments alone.
+        let options = |run: &Vec<Said>| match &run[..] {
+            _ if !self.has_launch() => Some(user.options()),
+            [said] => Some(user.over(said).options()),
+            _ => None,
+        };
+        let mut options: Vec<_> = comments.runs.iter().map(options).collect();
+        if options.is_empty() {
+            options.push(Some(user.options()));
+        }
+        let plans = runs::plans(&module, comments, &user, Path::new("")).map_err(|wrong| self.at_lines(wrong))?;
+        let runs = plans.into_iter().zip(options).map(|(plan, options)| run(&module, plan, seeds, options));
+        Ok(Ran { runs: runs.collect() })
+    }
+
+    fn has_launch(&self) -> bool {
+        !self.launch.trim().is_empty()
+    }
+
+    fn comments(&self) -> Result<Comments, Vec<AtLine>> {
+        if !self.has_launch() {
+            return Comments::read(&self.text, Path::new(""));
+        }
+        let as_comment = |line: &str| if line.trim().is_empty() { String::new() } else { format!("// run: {line}") };
+        let lines: Vec<_> = self.launch.lines().map(as_comment).collect();
+        Comments::read(&lines.join("\n"), Path::new(""))
+    }
+
+    /// What is wrong with lines of the launch, or of the PTX where its comments say how it is run.
+    fn at_lines(&self, wrong: Vec<AtLine>) -> Vec<Wrong> {
+        let at = |(line, why): AtLine| {
+            let field = if self.has_launch() || line == 0 { "launch" } else { "text" };
+            Wrong { line: (line > 0).then_some(line as usize), ..Wrong::new(field, why) }
+        };
+        wrong.into_iter().map(at).collect()
+    }
+}
+
+fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> Run {
+    assumed::complete(module, &mut plan);
+    let buffers = plan.buffers.iter().map(|buffer| buffer.name.clone());
+    let names: Vec<String> = buffers.chain(plan::variables(module).map(|variable| variable.name)).collect();
+    let limits = Options { memory_limit: MEMORY, ..Options::default() };
+    let simulation = Simulation { module, plan: &plan, options: limits, schedule: None, watch: &|_| {} };
+    let outcomes = (0..seeds).map(|seed| simulation.run(seed, &names)).collect();
+    let found = Found::new(plan, outcomes, false);
+    let failed = found.failed.iter().map(|one| format!("{} does not hold: {}", one.text, one.why));
+    let seeds = if seeds > 1 { format!(" --seeds {seeds}") } else { String::new() };
+    Run {
+        summary: found.summary(true),
+        chosen: found.chosen(),
+        status: found.status(),
+        findings: found.findings.iter().map(|shown| finding(&found, shown)).collect(),
+        failed: failed.chain(found.errors.iter().map(ToString::to_string)).collect(),
+        printed: found.printed.clone(),
+        memory: names.iter().filter_map(|name| found.contents(name, Some(SHOWN))).collect(),
+        command: options.map(|options| format!("ptx-atomics run kernel.ptx{options}{seeds}")),
+    }
+}
+
+fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Finding {
+    let sites = finding.other.iter().chain((finding.site.line > 0).then_some(&finding.site));
+    let sites: Vec<_> = sites.map(ToString::to_string).collect();
+    let notes = (!sites.is_empty()).then(|| sites.join(", then ")).into_iter().chain(found.with(seeds));
+    let first = finding.other.as_ref().map(|other| other.line);
+    Finding {
+        check: "run",
+        kernel: name(kernel),
+        level: match level {
+            Level::Wrong => "error",
+            Level::Warning => "warning",
+            Level::Unknown => "not-checked",
+        },
+        line: finding.site.line,
+        first: first.filter(|first| *first != finding.site.line),
+        message: finding.message.clone(),
+        notes: notes.collect(),
+        help: finding.help.clone(),
+        edits: Vec::new(),
+        explained: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::answer;
+
+    fn asked(mut question: Value, name: &str) -> Value {
+        let path = format!("{}/../../examples/check/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+        question["text"] = fs::read_to_string(path).expect("an example").into();
+        serde_json::from_str(&answer(&question.to_string())).expect("an answer is JSON")
+    }
+
+    /// A launch of an example: the exit status, the lines of the findings, and what it holds at the end or why it failed.
+    #[track_caller]
+    fn check(name: &str, question: Value, status: u64, lines: &[u64], said: &str) {
+        let answer = asked(question, name);
+        let run = &answer["answer"]["runs"][0];
+        let found = run["findings"].as_array().into_iter().flatten();
+        let found: Vec<_> = found.filter_map(|finding| finding["line"].as_u64()).collect();
+        assert_eq!((run["status"].as_u64(), &found[..]), (Some(status), lines), "{answer:#}");
+        assert!(format!("{} {}", run["memory"], run["failed"]).contains(said), "{answer:#}");
+    }
+
+    #[test]
+    fn launches() {
+        let barrier = |launch: &str| json!({ "launch": launch, "grid": "1" });
+        check("barrier", barrier("out=u32[128]"), 0, &[], "out = [1, 2, 3,");
+        check("barrier", barrier("out=u32[128] expect out[0] == 1 && out[127] == 0"), 0, &[], "");
+        check("barrier", barrier("out=u32[128] expect out[0] == 2"), 1, &[], "out[0] == 2 does not hold: out[0] is 1");
+        check("barrier", barrier("out=u32[64]"), 1, &[25], "");
+        check("missing_barrier", json!({}), 1, &[17, 17], "");
+        check("message", json!({ "launch": "grid=2 out=u32[1]", "seeds": "4" }), 0, &[], "data = [42]");
+    }
+
+    #[test]
+    fn the_command_has_the_launch() {
+        let answer =
+            asked(json!({ "launch": "grid=2 out=u32[1] expect data == 42", "seeds": "4", "grid": "3" }), "message");
+        let expected = "ptx-atomics run kernel.ptx --grid 3 --arg 'out=u32[1]' --expect 'data == 42' --seeds 4";
+        assert_eq!(answer["answer"]["runs"][0]["command"], expected, "{answer:#}");
+    }
+
+    /// Each field is named that has something wrong, with its line.
+    #[test]
+    fn what_is_wrong_is_said_of_its_field() {
+        let check = |question: Value, field: &str, line: Option<u64>| {
+            let answer = asked(question, "message");
+            let wrong = &answer["errors"][0];
+            assert_eq!((wrong["field"].as_str(), wrong["line"].as_u64()), (Some(field), line), "{answer:#}");
+        };
+        check(json!({ "launch": "grid=x" }), "launch", Some(1));
+        check(json!({ "launch": "out=u32[1]\nout=u33[1]" }), "launch", Some(2));
+        check(json!({ "launch": "out=u32[1] 7" }), "launch", Some(1));
+        check(json!({ "launch": "out=@none.npy" }), "launch", Some(1));
+        check(json!({ "grid": "0" }), "grid", None);
+        check(json!({ "seeds": "0" }), "seeds", None);
+    }
+}

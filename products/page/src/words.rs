@@ -1,0 +1,420 @@
+//! The names that languages have for atomics, and what a question in their words asks for: `atomicAdd, acquire, sm_90`.
+
+use itertools::Itertools;
+use serde_json::{Map, Value};
+
+/// A name of a language.
+pub struct Word {
+    /// As a program spells it, without its arguments.
+    pub name: String,
+    /// Whose it is.
+    pub language: &'static str,
+    /// The operation, as the explorer names it.
+    pub operation: &'static str,
+    /// The ordering that it has if the program names none.
+    pub ordering: &'static str,
+    /// The scope, likewise.
+    pub scope: &'static str,
+}
+
+/// A family of names: `{}` stands for the operation, as the family spells it.
+struct Family {
+    language: &'static str,
+    form: &'static str,
+    /// How it spells each operation.
+    operations: &'static [(&'static str, &'static str)],
+    ordering: &'static str,
+    scope: &'static str,
+}
+
+const CUDA: &[(&str, &str)] = &[
+    ("Add", "add"),
+    ("Sub", "sub"),
+    ("Exch", "xchg"),
+    ("Min", "min"),
+    ("Max", "max"),
+    ("Inc", "uinc_wrap"),
+    ("Dec", "udec_wrap"),
+    ("CAS", "cmpxchg"),
+    ("And", "and"),
+    ("Or", "or"),
+    ("Xor", "xor"),
+];
+const FETCH: &[(&str, &str)] = &[
+    ("fetch_add", "add"),
+    ("fetch_sub", "sub"),
+    ("fetch_and", "and"),
+    ("fetch_or", "or"),
+    ("fetch_xor", "xor"),
+    ("fetch_min", "min"),
+    ("fetch_max", "max"),
+];
+const CPP: &[(&str, &str)] = &[
+    ("load", "load"),
+    ("store", "store"),
+    ("exchange", "xchg"),
+    ("compare_exchange_strong", "cmpxchg"),
+    ("compare_exchange_weak", "cmpxchg"),
+];
+const RUST: &[(&str, &str)] = &[
+    ("load", "load"),
+    ("store", "store"),
+    ("swap", "xchg"),
+    ("compare_exchange", "cmpxchg"),
+    ("compare_exchange_weak", "cmpxchg"),
+    ("fetch_add", "add"),
+    ("fetch_sub", "sub"),
+    ("fetch_and", "and"),
+    ("fetch_nand", "nand"),
+    ("fetch_or", "or"),
+    ("fetch_xor", "xor"),
+    ("fetch_min", "umin"),
+    ("fetch_max", "umax"),
+    ("fetch_update", "cmpxchg"),
+];
+const BUILTIN: &[(&str, &str)] = &[
+    ("load_n", "load"),
+    ("store_n", "store"),
+    ("exchange_n", "xchg"),
+    ("compare_exchange_n", "cmpxchg"),
+    ("fetch_nand", "nand"),
+];
+const FENCE: &[(&str, &str)] = &[("", "fence")];
+const LLVM: &[(&str, &str)] = &[
+    ("atomicrmw add", "add"),
+    ("atomicrmw sub", "sub"),
+    ("atomicrmw xchg", "xchg"),
+    ("atomicrmw and", "and"),
+    ("atomicrmw nand", "nand"),
+    ("atomicrmw or", "or"),
+    ("atomicrmw xor", "xor"),
+    ("atomicrmw max", "max"),
+    ("atomicrmw min", "min"),
+    ("atomicrmw umax", "umax"),
+    ("atomicrmw umin", "umin"),
+    ("atomicrmw fadd", "fadd"),
+    ("atomicrmw fsub", "fsub"),
+    ("atomicrmw fmax", "fmax"),
+    ("atomicrmw fmin", "fmin"),
+    ("atomicrmw uinc_wrap", "uinc_wrap"),
+    ("atomicrmw udec_wrap", "udec_wrap"),
+    ("load atomic", "load"),
+    ("store atomic", "store"),
+    ("cmpxchg", "cmpxchg"),
+    ("fence", "fence"),
+];
+const MLIR: &[(&str, &str)] = &[
+    ("memref.atomic_rmw addi", "add"),
+    ("memref.atomic_rmw addf", "fadd"),
+    ("memref.atomic_rmw assign", "xchg"),
+    ("memref.atomic_rmw maxs", "max"),
+    ("memref.atomic_rmw maxu", "umax"),
+    ("memref.atomic_rmw mins", "min"),
+    ("memref.atomic_rmw minu", "umin"),
+    ("memref.atomic_rmw andi", "and"),
+    ("memref.atomic_rmw ori", "or"),
+    ("memref.generic_atomic_rmw", "cmpxchg"),
+    ("llvm.atomicrmw", "add"),
+    ("llvm.cmpxchg", "cmpxchg"),
+    ("llvm.fence", "fence"),
+];
+const TRITON: &[(&str, &str)] = &[
+    ("add", "add"),
+    ("cas", "cmpxchg"),
+    ("xchg", "xchg"),
+    ("max", "max"),
+    ("min", "min"),
+    ("and", "and"),
+    ("or", "or"),
+    ("xor", "xor"),
+];
+
+/// What a name means without an ordering is its language's: CUDA's functions are relaxed and of the GPU (CUDA C++ Programming Guide, atomic functions
+/// and memory fences), those of C++ are sequentially consistent and of the system, Triton's acquire and release for the GPU. In Rust and LLVM IR an ordering is always named.
+const FAMILIES: &[Family] = &[
+    Family { language: "CUDA", form: "atomic{}", operations: CUDA, ordering: "relaxed", scope: "gpu" },
+    Family { language: "CUDA", form: "atomic{}_block", operations: CUDA, ordering: "relaxed", scope: "cta" },
+    Family { language: "CUDA", form: "atomic{}_system", operations: CUDA, ordering: "relaxed", scope: "sys" },
+    Family { language: "CUDA", form: "__threadfence", operations: FENCE, ordering: "seq_cst", scope: "gpu" },
+    Family { language: "CUDA", form: "__threadfence_block", operations: FENCE, ordering: "seq_cst", scope: "cta" },
+    Family { language: "CUDA", form: "__threadfence_system", operations: FENCE, ordering: "seq_cst", scope: "sys" },
+    Family { language: "libcu++", form: "cuda::atomic_ref::{}", operations: FETCH, ordering: "seq_cst", scope: "sys" },
+    Family { language: "libcu++", form: "cuda::atomic_ref::{}", operations: CPP, ordering: "seq_cst", scope: "sys" },
+    Family { language: "libcu++", form: "cuda::atomic::{}", operations: FETCH, ordering: "seq_cst", scope: "sys" },
+    Family { language: "libcu++", form: "cuda::atomic::{}", operations: CPP, ordering: "seq_cst", scope: "sys" },
+    Family {
+        language: "libcu++",
+        form: "cuda::atomic_thread_fence",
+        operations: FENCE,
+        ordering: "seq_cst",
+        scope: "sys",
+    },
+    Family { language: "C++", form: "std::atomic::{}", operations: FETCH, ordering: "seq_cst", scope: "sys" },
+    Family { language: "C++", form: "std::atomic::{}", operations: CPP, ordering: "seq_cst", scope: "sys" },
+    Family { language: "C++", form: "std::atomic_thread_fence", operations: FENCE, ordering: "seq_cst", scope: "sys" },
+    Family { language: "Rust", form: "AtomicU32::{}", operations: RUST, ordering: "seq_cst", scope: "sys" },
+    Family {
+        language: "Rust",
+        form: "core::sync::atomic::fence",
+        operations: FENCE,
+        ordering: "seq_cst",
+        scope: "sys",
+    },
+    Family { language: "clang", form: "__scoped_atomic_{}", operations: FETCH, ordering: "seq_cst", scope: "sys" },
+    Family { language: "clang", form: "__scoped_atomic_{}", operations: BUILTIN, ordering: "seq_cst", scope: "sys" },
+    Family {
+        language: "clang",
+        form: "__scoped_atomic_thread_fence",
+        operations: FENCE,
+        ordering: "seq_cst",
+        scope: "sys",
+    },
+    Family { language: "clang", form: "__atomic_{}", operations: FETCH, ordering: "seq_cst", scope: "sys" },
+    Family { language: "clang", form: "__atomic_{}", operations: BUILTIN, ordering: "seq_cst", scope: "sys" },
+    Family { language: "clang", form: "__atomic_thread_fence", operations: FENCE, ordering: "seq_cst", scope: "sys" },
+    Family { language: "LLVM IR", form: "{}", operations: LLVM, ordering: "seq_cst", scope: "sys" },
+    Family { language: "MLIR", form: "{}", operations: MLIR, ordering: "relaxed", scope: "sys" },
+    Family { language: "Triton", form: "tl.atomic_{}", operations: TRITON, ordering: "acq_rel", scope: "gpu" },
+];
+
+/// Words for orderings, without `memory_order_` and the like.
+const ORDERINGS: [(&str, &str); 11] = [
+    ("relaxed", "relaxed"),
+    ("monotonic", "relaxed"),
+    ("unordered", "unordered"),
+    ("acquire", "acquire"),
+    ("release", "release"),
+    ("acq_rel", "acq_rel"),
+    ("acqrel", "acq_rel"),
+    ("seq_cst", "seq_cst"),
+    ("seqcst", "seq_cst"),
+    ("sc", "seq_cst"),
+    ("consume", "acquire"),
+];
+/// Words for scopes, without `thread_scope_` and the like.
+const SCOPES: [(&str, &str); 16] = [
+    ("cta", "cta"),
+    ("block", "cta"),
+    ("wrkgrp", "cta"),
+    ("workgroup", "cta"),
+    ("cluster", "cluster"),
+    ("clustr", "cluster"),
+    ("gpu", "gpu"),
+    ("gl", "gpu"),
+    ("device", "gpu"),
+    ("dvice", "gpu"),
+    ("agent", "gpu"),
+    ("sys", "sys"),
+    ("system", "sys"),
+    ("singlethread", "singlethread"),
+    ("single", "singlethread"),
+    ("thread", "singlethread"),
+];
+/// Words for types. Those with a sign say nothing else that an operation needs to know but for maxima.
+const TYPES: [(&str, &str); 27] = [
+    ("i8", "i8"),
+    ("u8", "i8"),
+    ("char", "i8"),
+    ("bool", "i8"),
+    ("i16", "i16"),
+    ("u16", "i16"),
+    ("short", "i16"),
+    ("i32", "i32"),
+    ("u32", "i32"),
+    ("int", "i32"),
+    ("unsigned", "i32"),
+    ("uint32_t", "i32"),
+    ("i64", "i64"),
+    ("u64", "i64"),
+    ("long", "i64"),
+    ("uint64_t", "i64"),
+    ("size_t", "i64"),
+    ("usize", "i64"),
+    ("i128", "i128"),
+    ("f16", "f16"),
+    ("half", "f16"),
+    ("bf16", "bf16"),
+    ("bfloat", "bf16"),
+    ("f32", "f32"),
+    ("float", "f32"),
+    ("f64", "f64"),
+    ("double", "f64"),
+];
+const SPACES: [(&str, &str); 4] =
+    [("shared", "shared"), ("__shared__", "shared"), ("global", "global"), ("generic", "generic")];
+/// What stands in front of the words for orderings and scopes.
+const PREFIXES: [&str; 5] = ["memory_order_", "thread_scope_", "__memory_scope_", "__atomic_", "memory_scope_"];
+
+/// All names.
+pub fn words() -> impl Iterator<Item = Word> {
+    FAMILIES.iter().flat_map(|Family { language, form, operations, ordering, scope }| {
+        operations.iter().map(|(spelled, operation)| Word {
+            name: form.replace("{}", spelled),
+            language,
+            operation,
+            ordering: if *operation == "fence" && *ordering == "relaxed" { "acq_rel" } else { ordering },
+            scope,
+        })
+    })
+}
+
+/// The fields of the explorer that a text asks for, as a JSON object; nothing if no operation is named.
+pub fn said(text: &str) -> Option<Map<String, Value>> {
+    let word = word(text)?;
+    let tokens = tokens(text);
+    let find = |of: &[(&'static str, &'static str)]| {
+        let known = |token: &String| of.iter().find(|(word, _)| word == token).map(|(_, value)| *value);
+        tokens.iter().find_map(known)
+    };
+    let ty = find(&TYPES);
+    let is_unsigned =
+        tokens.iter().any(|token| token.starts_with('u') && (TYPES.iter().any(|(word, _)| word == token)))
+            || text.contains("AtomicU");
+    let operation = match (word.operation, ty) {
+        ("add" | "sub" | "max" | "min", Some("f16" | "bf16" | "f32" | "f64")) => format!("f{}", word.operation),
+        ("max" | "min", _) if is_unsigned => format!("u{}", word.operation),
+        (operation, _) => operation.to_owned(),
+    };
+    // An `add` of floats that is named so has a type of them.
+    let ty = ty.unwrap_or(if operation.starts_with('f') && operation != "fence" { "f32" } else { "i32" });
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: &str| fields.insert(name.to_owned(), value.into());
+    set("operation", &operation);
+    set("ordering", find(&ORDERINGS).unwrap_or(word.ordering));
+    // `_block` in a name is its scope already.
+    set("scope", if word.language == "CUDA" { word.scope } else { find(&SCOPES).unwrap_or(word.scope) });
+    set("type", ty);
+    let numbered = [("addrspace(3)", "shared"), ("addrspace(1)", "global")];
+    let numbered = numbered.iter().find(|(words, _)| text.contains(words)).map(|(_, space)| *space);
+    set("space", numbered.or(find(&SPACES)).unwrap_or("global"));
+    if let Some(sm) = tokens.iter().find(|token| token.starts_with("sm_")) {
+        set("a.mcpu", sm);
+    }
+    Some(fields)
+}
+
+/// The words of a text in lower case, without what stands in front of orderings and scopes.
+fn tokens(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty());
+    let bare = |word: &str| {
+        let word = word.to_lowercase();
+        let bare = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).map(ToOwned::to_owned);
+        bare.unwrap_or(word).trim_start_matches("atomic").to_owned()
+    };
+    words.map(bare).filter(|word| !word.is_empty()).collect()
+}
+
+/// The name that a text has: the longest one, of which its last part is enough, as `fetch_add` of `cuda::atomic_ref<…>.fetch_add`.
+fn word(text: &str) -> Option<Word> {
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    let has = |name: &str| {
+        text.match_indices(name)
+            .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + name.len()..].chars().next()))
+    };
+    let is_of = |word: &Word| match word.language {
+        "libcu++" => text.contains("cuda::"),
+        "Rust" => ["Ordering::", "AtomicU", "AtomicI", "AcqRel", "SeqCst"].iter().any(|own| text.contains(own)),
+        _ => true,
+    };
+    let score = |word: &Word| {
+        let last = word.name.rsplit("::").next().unwrap_or_default();
+        let len = [&*word.name, last].into_iter().filter(|name| has(name)).map(str::len).max()?;
+        Some((len, is_of(word)))
+    };
+    let named = words().filter_map(|word| Some((score(&word)?, word)));
+    // Of the same length, the first one that is of the language of the text.
+    named.sorted_by_key(|(score, _)| std::cmp::Reverse(*score)).next().map(|(_, word)| word)
+}
+
+/// The chapter with all names, each with a link that asks the explorer for it.
+pub fn chapter() -> String {
+    let mut text = String::from(HEAD);
+    for (language, words) in &words().chunk_by(|word| word.language) {
+        text += &format!("\n## {language}\n");
+        for word in words {
+            let Word { name, operation, ordering, scope, .. } = &word;
+            let asked: String = name.chars().map(|letter| if letter == ' ' { '+' } else { letter }).collect();
+            text += &format!(
+                "\n### `{name}`\n\n[The PTX of `{name}`](explorer.md#say={asked}): the operation `{operation}`, {ordering} and of scope {scope} where nothing else is said.\n"
+            );
+        }
+    }
+    text
+}
+
+const HEAD: &str = "# Names in languages
+
+What languages call their atomics and fences, with the PTX of each. The explorer takes the same names, with orderings, scopes, types and a GPU
+beside them: `cuda::atomic_ref<int>.fetch_add(1, memory_order_acq_rel) sm_90`.
+";
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs};
+
+    use serde_json::Value;
+
+    use super::{chapter, said, words};
+
+    /// What a text asks for: operation, ordering, scope, type, space, and a GPU if it names one.
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let fields = said(text).unwrap_or_default();
+        let values = ["operation", "ordering", "scope", "type", "space", "a.mcpu"]
+            .map(|name| fields.get(name).and_then(Value::as_str));
+        assert_eq!(values.into_iter().flatten().collect::<Vec<_>>().join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn questions_in_the_words_of_a_language() {
+        check("atomicAdd, acquire, sm_90, which barriers?", "add acquire gpu i32 global sm_90");
+        check("atomicAdd(float*) on __shared__", "fadd relaxed gpu f32 shared");
+        check("atomicMax_block(unsigned)", "umax relaxed cta i32 global");
+        check("atomicCAS_system", "cmpxchg relaxed sys i32 global");
+        check("cuda::atomic_ref<int, cuda::thread_scope_device>.fetch_add(1)", "add seq_cst gpu i32 global");
+        check("cuda::atomic_ref<double>.fetch_add(1, cuda::memory_order_relaxed)", "fadd relaxed sys f64 global");
+        check("__threadfence_block()", "fence seq_cst cta i32 global");
+        check("__threadfence", "fence seq_cst gpu i32 global");
+        check("x.fetch_add(1, Ordering::AcqRel)", "add acq_rel sys i32 global");
+        check("AtomicU64::fetch_max(SeqCst)", "umax seq_cst sys i64 global");
+        check("compare_exchange_weak(0, 1, Acquire, Relaxed)", "cmpxchg acquire sys i32 global");
+        check("atomicrmw add ptr %p, i64 1 syncscope(\"device\") monotonic", "add relaxed gpu i64 global");
+        check("load atomic i32, ptr addrspace(3) %p acquire", "load acquire sys i32 shared");
+        check("__scoped_atomic_fetch_add(p, 1, __ATOMIC_RELEASE, __MEMORY_SCOPE_WRKGRP)", "add release cta i32 global");
+        check("memref.atomic_rmw addf", "fadd relaxed sys f32 global");
+        check("tl.atomic_add", "add acq_rel gpu i32 global");
+        check("tl.atomic_xchg(sem=\"release\", scope=\"sys\")", "xchg release sys i32 global");
+        check("how do I cook rice", "");
+    }
+
+    /// Each name is understood as it is written, and asks for something that some GPU has.
+    #[test]
+    fn every_name_is_understood() {
+        assert!(words().count() > 100);
+        for word in words() {
+            let fields = said(&word.name).unwrap_or_default();
+            let [operation, ordering, scope] =
+                ["operation", "ordering", "scope"].map(|name| fields.get(name).and_then(Value::as_str));
+            assert_eq!(
+                [operation, ordering, scope],
+                [word.operation, word.ordering, word.scope].map(Some),
+                "{}",
+                word.name
+            );
+        }
+    }
+
+    /// With `INSTA_UPDATE=always`, as for snapshots, the chapter is written again.
+    #[test]
+    fn the_chapter_is_new() {
+        let path = format!("{}/../../docs/words.md", env!("CARGO_MANIFEST_DIR"));
+        if env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
+            fs::write(&path, chapter()).expect("it is written");
+        }
+        assert_eq!(
+            fs::read_to_string(&path).ok(),
+            Some(chapter()),
+            "INSTA_UPDATE=always cargo test -p ptx-atomics-page writes {path} again"
+        );
+    }
+}
