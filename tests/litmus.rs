@@ -590,7 +590,12 @@ fn an_error_touches_no_output() -> Result<(), Failed> {
     check(&format!("none.litmus --svg {}", svg.display()), 1, &[], &["cannot read"])?;
     assert_eq!(fs::read_to_string(&svg)?, "before");
     check("models/memory-model/litmus/MP.litmus --svg none/out.svg", 1, &["holds"], &["cannot write 'none/out.svg'"])?;
-    check("models/memory-model/litmus/MP.litmus --svg /dev/full", 1, &["holds"], &["cannot write '/dev/full': No space left"])
+    check(
+        "models/memory-model/litmus/MP.litmus --svg /dev/full",
+        1,
+        &["holds"],
+        &["cannot write '/dev/full': No space left"],
+    )
 }
 
 /// Numbers from a seed.

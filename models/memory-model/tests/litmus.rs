@@ -20,7 +20,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let paths = [root.join("litmus"), root.join("../../../shared/litmus")].into_iter().flat_map(|folder| files(&folder));
+    let paths =
+        [root.join("litmus"), root.join("../../../shared/litmus")].into_iter().flat_map(|folder| files(&folder));
     paths.map(|path| (path.clone(), fs::read_to_string(path).expect("a readable file"))).collect()
 }
 

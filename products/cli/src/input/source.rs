@@ -175,7 +175,10 @@ fn text(input: Input) -> Result<Ptx, Failure> {
 /// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
 fn kept() -> PathBuf {
     // The folder of builds may be elsewhere.
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).filter(|folder| folder.join("products/scope/src").is_dir());
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .filter(|folder| folder.join("products/scope/src").is_dir());
     let cache = || {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
