@@ -21,19 +21,17 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use ptx_atomics_judge::{
-    Extra, ExtraKind, FunctionJudgement, Judgement, Loss, Note, TooLarge, Violation, judge_function,
-};
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings,
     inkwell::{OptimizationLevel, context::Context},
 };
-use ptx_atomics_lowering::{
+use ptx_judge::{Extra, ExtraKind, FunctionJudgement, Judgement, Loss, Note, TooLarge, Violation, judge_function};
+use ptx_lowering::{
     Operation, Target,
     ptx::{Function, Module},
     sass::Family,
 };
-use ptx_atomics_optimize::Rewrites;
+use ptx_optimize::Rewrites;
 
 #[cfg(feature = "mlir")]
 use crate::isolated;

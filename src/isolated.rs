@@ -58,7 +58,7 @@ pub use self::{
     process::{Stage, fatal, out_of_memory, stage},
     work::context,
 };
-pub use ptx_atomics_helper::{Emit, Helper, Job, Language, Lowered};
+pub use ptx_atomics_common::helper::{Emit, Helper, Job, Language, Lowered};
 
 #[cfg(all(test, feature = "llvm"))]
 mod tests {

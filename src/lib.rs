@@ -2,8 +2,7 @@
 //!
 //! Without features, this is what needs no LLVM:
 //! - [`lowering`]: the ABI tables, the targets, and the lowering of one operation;
-//! - [`optimize`]: atomics and fences made cheaper, before they are lowered;
-//! - [`rewrite`]: the same in the PTX of any compiler;
+//! - [`optimize`]: atomics and fences made cheaper, before they are lowered, and the same in the PTX of any compiler;
 //! - [`ptx`]: PTX as types, with its parser and its printer;
 //! - [`judge`]: what PTX guarantees, recomputed from its instructions alone.
 //!
@@ -11,6 +10,7 @@
 //! | --- | --- | --- |
 //! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which says what became of each operation; `isolated`, the same in a process of its own; `check`, a judgement of any compiler's PTX | LLVM |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
+//! | `analysis` | `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, how a kernel is run; `solver`, the solver of the proofs | nothing |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
 //! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
 //!
@@ -36,7 +36,8 @@ assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub use ptx_atomics_judge as judge;
+/// What passes are given and what they say, which needs no LLVM.
+pub use ptx_atomics_common as pass;
 #[cfg(all(feature = "llvm", not(feature = "mlir")))]
 use ptx_atomics_link as _;
 /// The version of the MLIR that is linked; nothing, where a build script of melior links it.
@@ -44,18 +45,26 @@ use ptx_atomics_link as _;
 pub use ptx_atomics_link::MLIR_VERSION;
 #[cfg(feature = "llvm")]
 pub use ptx_atomics_llvm as llvm;
-pub use ptx_atomics_lowering as lowering;
-#[cfg(feature = "model")]
-pub use ptx_atomics_mapping as mapping;
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
-pub use ptx_atomics_optimize as optimize;
-/// What passes are given and what they say, which needs no LLVM.
-pub use ptx_atomics_pass as pass;
-pub use ptx_atomics_rewrite as rewrite;
+#[cfg(feature = "analysis")]
+pub use ptx_execute as execute;
+#[cfg(feature = "analysis")]
+pub use ptx_hazards as hazards;
 pub use ptx_isa as ptx;
+pub use ptx_judge as judge;
+#[cfg(feature = "analysis")]
+pub use ptx_launch as launch;
+pub use ptx_lowering as lowering;
+#[cfg(feature = "model")]
+pub use ptx_mapping as mapping;
 #[cfg(feature = "model")]
 pub use ptx_memory_model as memory_model;
+pub use ptx_optimize as optimize;
+#[cfg(feature = "analysis")]
+pub use ptx_races as races;
+#[cfg(feature = "analysis")]
+pub use ptx_solver as solver;
 
 #[cfg(all(feature = "llvm", target_os = "linux"))]
 pub mod check;

@@ -23,7 +23,7 @@ use ptx_atomics::{
     ptx::{Module, ModuleErrors},
     ptx_from_llvm_ir,
 };
-use ptx_atomics_pass::Condition;
+use ptx_atomics_common::Condition;
 use ptx_hazards::Verdict;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use strum::{EnumMessage, IntoEnumIterator};

@@ -9,7 +9,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{Change, Strategy};
+use ptx_lowering::{Change, Strategy};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use strum::IntoEnumIterator;
 use testing::{ptx_atomics, success};

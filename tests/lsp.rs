@@ -12,7 +12,7 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::ptx::{FenceSem, LdSem, Scope, Space, StSem, Type, mnemonic::MNEMONICS};
+use ptx_lowering::ptx::{FenceSem, LdSem, Scope, Space, StSem, Type, mnemonic::MNEMONICS};
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 use testing::{ptx_atomics, root};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::Strategy;
+use ptx_lowering::Strategy;
 use serde_json::Value;
 use strum::IntoEnumIterator;
 use testing::ptx_atomics;

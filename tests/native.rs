@@ -11,8 +11,8 @@ use ptx_atomics::{
     },
     lowering::{AtomicOp, Policy, Target, lower, ptx::Module},
 };
+use ptx_atomics_common::backend::{Asked, Backend, Plain};
 use ptx_atomics_conformance::{Cell, Language, backend};
-use ptx_atomics_pass::backend::{Asked, Backend, Plain};
 use testing::{root, trial};
 
 /// Targets at which what LLVM prints changes, and some between them that no table names.

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::ptx::Module;
-use ptx_atomics_pass::callee::{Declared, Effect};
+use ptx_atomics_common::callee::{Declared, Effect};
 use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, success, target, tool, trial};
 
 const INPUTS: &str = "tests/optimizer";

@@ -8,7 +8,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{PtxVersion, Target, ptx::Module};
+use ptx_lowering::{PtxVersion, Target, ptx::Module};
 use testing::{ASSEMBLERS, ptx_atomics, root, snapshot};
 
 fn main() {

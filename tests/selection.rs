@@ -20,7 +20,7 @@ use ptx_atomics::llvm::inkwell::{
     llvm_sys::{core::*, prelude::LLVMValueRef},
     types::AsTypeRef,
 };
-use ptx_atomics_pass::{callee::OF_NVIDIA, intrinsics};
+use ptx_atomics_common::{callee::OF_NVIDIA, intrinsics};
 use testing::{exists, llvm_version, ptx_atomics, root, success, tool, trial};
 
 /// Targets of several generations, and some that lack a part of what is new.

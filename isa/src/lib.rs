@@ -36,7 +36,10 @@
 #![warn(missing_docs)]
 
 pub mod arithmetic;
+#[cfg(feature = "assembler")]
+pub mod assembler;
 mod asynchronous;
+pub mod columns;
 mod declaration;
 pub mod flat;
 pub mod flow;

@@ -5,7 +5,7 @@
 //! computes.
 //!
 //! ```
-//! use ptx_atomics_lowering::{Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx};
+//! use ptx_lowering::{Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx};
 //!
 //! let access = Access::new(ptx::Space::Global, Type::I32);
 //! let scope = SyncScope::Threads(ptx::Scope::Sys);
@@ -13,7 +13,7 @@
 //! let target = Target::new("sm_90".parse()?, None)?;
 //! let lowering = lower(&op, &Policy::default(), &target).expect("sm_90 has it");
 //! assert_eq!(lowering.sequence.to_string(), "atom.acq_rel.sys.global.add.u32 %d, [%a], %b;");
-//! # Ok::<(), ptx_atomics_lowering::UnknownTarget>(())
+//! # Ok::<(), ptx_lowering::UnknownTarget>(())
 //! ```
 
 #![warn(missing_docs)]
@@ -25,6 +25,7 @@ mod legalize;
 mod op;
 pub mod sass;
 mod sequence;
+pub mod table;
 
 pub use ptx_isa as ptx;
 pub use ptx_isa::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget};

@@ -1,7 +1,7 @@
 //! The interpreter takes any sequence: it gives a result or says why it cannot, and never panics.
 
 use proptest::{prelude::*, strategy::ValueTree};
-use ptx_atomics_lowering::{Sequence, interpret::Machine};
+use ptx_lowering::{Sequence, interpret::Machine};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]

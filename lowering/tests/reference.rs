@@ -9,7 +9,7 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     PtxVersion, Requirement, Sequence,
     abi::{ABI, Row, Step, barriers},
     ptx::{AtomSem, FenceSem, LdSem, Scope, Statement},
@@ -130,7 +130,7 @@ fn hand_written_forms(csv: &str) -> Result<(), Failed> {
         let accepted = verdicts.contains(&"ok") && !stricter.contains(&text.as_str());
         let semantic = verdicts.iter().any(|v| declarations.iter().any(|declaration| v.contains(declaration)));
         let register_types = row["class"] == "regtype";
-        let parsed = text.parse::<ptx_atomics_lowering::Sequence>();
+        let parsed = text.parse::<ptx_lowering::Sequence>();
         if accepted {
             counts.0 += 1;
             match &parsed {

@@ -1,7 +1,7 @@
 //! `.shared` and `.shared::cta` are two spellings of one state space: every operation becomes the same in both, and costs the same.
 
 use itertools::iproduct;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Form, Operation, Ordering, Policy, SyncScope, Target, lower,
     ptx::{Scope, Space},
     sass::{Family, Note, Sass},

@@ -6,7 +6,7 @@ use std::fmt;
 use itertools::{Itertools, iproduct};
 use proptest::prelude::{Strategy as Generate, *};
 use ptx_atomics_conformance::reference::{self, reference, special};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, B, C, Change, FpAtomics, Lowering, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope,
     Target, Type,
     interpret::Machine,

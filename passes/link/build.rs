@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ptx_atomics_llvm_version::{Config, MAJOR};
+use ptx_atomics_version::{Config, MAJOR};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");

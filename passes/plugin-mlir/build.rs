@@ -3,7 +3,7 @@
 
 use std::{error::Error, path::Path};
 
-use ptx_atomics_llvm_version::Config;
+use ptx_atomics_version::Config;
 
 /// The archives of the C API, each a thin layer over C++.
 const C_API: [&str; 6] = ["IR", "Arith", "GPU", "LLVM", "NVVM", "SCF"];

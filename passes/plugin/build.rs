@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use ptx_atomics_llvm_version::Config;
+use ptx_atomics_version::Config;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");

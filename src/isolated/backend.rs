@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_atomics_helper::Job;
+use ptx_atomics_common::helper::Job;
 use ptx_atomics_llvm::{Diagnostic, LLVM_VERSION, NEWEST_PTX};
-use ptx_atomics_lowering::{PtxVersion, Sm, Target};
+use ptx_lowering::{PtxVersion, Sm, Target};
 
 use super::{
     obituary::{is_crash, obituary},

@@ -2,8 +2,8 @@
 
 use std::{env, path::PathBuf};
 
-use ptx_atomics_helper::{Helper, Job, Lowered};
-use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_atomics_common::helper::{Helper, Job, Lowered};
+use ptx_atomics_common::{Diagnostic, Errors};
 
 use super::Unoptimized;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Display};
 
-use ptx_atomics_helper::{Emit, Job, Lowered};
+use ptx_atomics_common::helper::{Emit, Job, Lowered};
 use ptx_atomics_llvm::{
     self as llvm, Checked, Diagnostic, Errors, Options, Remark, Settings,
     inkwell::{
@@ -13,7 +13,7 @@ use ptx_atomics_llvm::{
         values::{CallSiteValue, FunctionValue},
     },
 };
-use ptx_atomics_lowering::{PtxVersion, Target};
+use ptx_lowering::{PtxVersion, Target};
 
 use super::{
     part::Part,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ptx_atomics_helper::{Answer, Job, Lowered, as_data};
+use ptx_atomics_common::helper::{Answer, Job, Lowered, as_data};
 use ptx_atomics_llvm::{Diagnostic, Errors};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -90,5 +90,5 @@ fn no_process(error: io::Error) -> Diagnostic {
 /// Makes this program a [`Helper`](super::Helper): call it at the beginning of `main`, before anything else. Where a helper was
 /// asked for, it does the jobs that it is given and ends the process; or else it does nothing.
 pub fn serve() {
-    ptx_atomics_helper::serve(forked);
+    ptx_atomics_common::helper::serve(forked);
 }

@@ -1,6 +1,6 @@
 //! MLIR to what is written.
 
-use ptx_atomics_helper::{Emit, Job, Lowered};
+use ptx_atomics_common::helper::{Emit, Job, Lowered};
 use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Location, Options, Remark, inkwell::context::Context};
 use ptx_atomics_mlir::{
     self as mlir, DeviceModule, Translated, each,
@@ -150,5 +150,5 @@ fn options(job: &Job, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
 #[cfg(test)]
 #[test]
 fn bytecode_is_that_of_the_pass() {
-    assert_eq!(ptx_atomics_helper::MLIR_BYTECODE, ptx_atomics_mlir::BYTECODE);
+    assert_eq!(ptx_atomics_common::helper::MLIR_BYTECODE, ptx_atomics_mlir::BYTECODE);
 }

@@ -22,7 +22,7 @@ use ptx_atomics_llvm::{
         values::{AsValueRef, FunctionValue},
     },
 };
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 /// A process has at least so many functions: fewer are done sooner than one is started.
 const LEAST: usize = 64;

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use ptx_atomics_helper::{Returned, exactly};
+use ptx_atomics_common::helper::{Returned, exactly};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use strum::EnumMessage;
 

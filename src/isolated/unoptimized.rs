@@ -1,9 +1,9 @@
 //! PTX that nobody sees, and where each of its lines comes from.
 
-use ptx_atomics_helper::data::location;
+use ptx_atomics_common::Location;
+use ptx_atomics_common::helper::data::location;
 #[cfg(feature = "llvm")]
 use ptx_atomics_llvm::{AsynchronousLines, Hidden};
-use ptx_atomics_pass::Location;
 use serde::{Deserialize, Serialize};
 
 /// The PTX of one module before LLVM's optimizer, and where each of its lines comes from.
@@ -44,7 +44,7 @@ impl Unoptimized {
     pub fn relocated(&self, message: &str, finding: u32) -> String {
         let location = |line| self.place(line)?.location.as_ref();
         let file = location(finding).map(|at| at.file.as_str());
-        ptx_atomics_pass::relocated(message, |line| Some(location(line)?.beside(file)))
+        ptx_atomics_common::relocated(message, |line| Some(location(line)?.beside(file)))
     }
 
     /// Where a line comes from, counted from 1.

@@ -1,6 +1,6 @@
 //! All the work of a job, in a child process.
 
-use ptx_atomics_helper::{Job, Language, Lowered};
+use ptx_atomics_common::helper::{Job, Language, Lowered};
 use ptx_atomics_llvm::{self as llvm, Errors, Handlers, inkwell::context::Context};
 
 #[cfg(feature = "mlir")]

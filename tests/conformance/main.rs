@@ -15,8 +15,8 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_conformance::{Cell, Language};
-use ptx_atomics_lowering::Target;
 use ptx_atomics_reference::others;
+use ptx_lowering::Target;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 use testing::{ASSEMBLERS, binary, examples::rustc_missing, exists, llvm_version, ptx_atomics, root, tool, trial};

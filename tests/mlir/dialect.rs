@@ -1,6 +1,6 @@
 //! A cell of the grid in MLIR's LLVM dialect, and with constants for operands.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
 };

@@ -14,7 +14,7 @@ use std::{
 
 use itertools::{EitherOrBoth, Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::{AtomicOp, Ordering, Strategy, SyncScope, ptx::Scope};
+use ptx_lowering::{AtomicOp, Ordering, Strategy, SyncScope, ptx::Scope};
 use strum::IntoEnumIterator;
 
 use testing::{

@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 use testing::{ASSEMBLERS, Pairs, cells::scattered, exists, ptx_atomics, success, target, tool, word};
 

@@ -13,7 +13,7 @@ use std::{
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 use ptx_atomics_golden::listing::{Show, Variant, listing, texts};
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 use testing::{ASSEMBLERS, exists, ptx_atomics, root, snapshot, success, target, tool};
 

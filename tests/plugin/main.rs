@@ -13,7 +13,7 @@ use hosts::{GPU, Host, PTX, hosts, instructions, llc};
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::llvm::inkwell::support::get_llvm_version;
-use ptx_atomics_pass::backend::Backend;
+use ptx_atomics_common::backend::Backend;
 use testing::{
     ASSEMBLERS,
     examples::{self, Example, examples, scoped},

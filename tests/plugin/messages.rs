@@ -7,7 +7,7 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_atomics_pass::backend::Backend;
+use ptx_atomics_common::backend::Backend;
 use testing::{
     examples::{find_rustc, script},
     plugin::plugin,

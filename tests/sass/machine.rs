@@ -7,7 +7,7 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_atomics_lowering::{Target, sass::Sass};
+use ptx_lowering::{Target, sass::Sass};
 
 use testing::{Assembler, root, success};
 

@@ -13,7 +13,7 @@ use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use machine::{Kernel, kernel_name, missing};
 use ptx_atomics::llvm::FpChoice;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Lowering, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target, lower,
     ptx::{Instruction, Operand, Scope, Space, Statement},
     sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders},

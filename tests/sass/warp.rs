@@ -4,7 +4,7 @@ use std::{env, fmt::Write};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Form, Sm, Target,
     ptx::{AtomOp, Instruction, Scope, Space, Statement, Type},
     sass::{Family, LaneOperands, ResultUse, combines, leader_orders},

@@ -68,7 +68,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
     ptx::{FenceSem, flow::Direction},
 };

@@ -1,7 +1,7 @@
 //! The operations of a function, as its source has them.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::AtomicOp;
+use ptx_lowering::AtomicOp;
 
 use crate::graph::Graph;
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ptx_atomics_lowering::ptx::{
+use ptx_lowering::ptx::{
     AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type,
     flow::{Direction, Node, NodeCode, Visit},
 };
@@ -155,7 +155,7 @@ pub enum Outcome {
     Failure,
 }
 
-/// As [`Flow::always`](ptx_atomics_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. Where no branch
+/// As [`Flow::always`](ptx_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. Where no branch
 /// tells, a path is one of both.
 pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
     let on_all_paths = || flow.always(cas, Direction::Forward, &visit);

@@ -4,7 +4,7 @@
 //! happens only where no instruction fits. Two operations that change places break two relations or more, which cost
 //! 16: a match of the same kind and width elsewhere is then no gain, unless the one at hand is of another kind.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, RmwOp,
     ptx::{Atom, AtomOp, Instruction, Red, Space},
 };

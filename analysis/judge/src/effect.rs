@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp,
     ptx::{
         AluOp, Code, Function, Instruction, Name, Operand, Space, Variable,

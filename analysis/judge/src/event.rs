@@ -1,6 +1,6 @@
 //! Memory events: what an instruction does in the memory model of PTX ('PTX ISA', section 8).
 
-use ptx_atomics_lowering::ptx::{
+use ptx_lowering::ptx::{
     Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Red, RedSem, Scope,
     Space, St, StSem, Type, VectorSize,
     flow::NodeCode,

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, RmwOp, SyncScope,
     ptx::{
         Address, AluOp, Atom, AtomOp, Cmp, Instruction, Ld, Name, Operand,

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, ops::Deref};
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Sequence,
     ptx::{
         AluOp, Function, Instruction, Name, Operand, Space, Type,

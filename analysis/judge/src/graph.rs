@@ -1,6 +1,6 @@
 //! Control flow as numbers: the orders in which it can be walked, and the relations between its nodes.
 
-use ptx_atomics_lowering::ptx::graph::{self, reverse_post_order};
+use ptx_lowering::ptx::graph::{self, reverse_post_order};
 
 /// A directed graph. The first node is the entry, the last one the exit.
 pub struct Graph {

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Code, Function, Head, Instruction, Scope, Space, flow::Direction},
     sass::{Family, misplaces_ordering},

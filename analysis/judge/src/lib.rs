@@ -1,13 +1,13 @@
 //! An independent check of atomics in PTX: the guarantees of the code, recomputed from its instructions alone.
 //!
 //! The judge knows neither the tables of the ABI nor the strategies that choose from them. It checks our own lowerings
-//! ([`Strength::of`] a [`Sequence`](ptx_atomics_lowering::Sequence)) and the PTX of any compiler ([`judge_function`]).
+//! ([`Strength::of`] a [`Sequence`](ptx_lowering::Sequence)) and the PTX of any compiler ([`judge_function`]).
 //! For the latter it finds out which instruction stands for which operation of the source, and reads off the
 //! instructions and fences around it what they guarantee.
 //!
 //! ```
-//! use ptx_atomics_judge::{BasicBlock, Loss, judge_function};
-//! use ptx_atomics_lowering::{
+//! use ptx_judge::{BasicBlock, Loss, judge_function};
+//! use ptx_lowering::{
 //!     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
 //!     ptx::{Module, Scope, Space},
 //! };

@@ -1,6 +1,6 @@
 //! The operations that PTX itself states, so that another text can be judged by them.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Atom, AtomOp, FenceSem, Function, Instruction, Red},
 };
@@ -83,7 +83,7 @@ fn rmw(op: AtomOp) -> RmwOp {
 #[cfg(test)]
 mod tests {
     use itertools::Itertools;
-    use ptx_atomics_lowering::ptx::Module;
+    use ptx_lowering::ptx::Module;
 
     use super::*;
     use crate::judge_function;

@@ -18,7 +18,7 @@
 //! Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, Sequence, SyncScope,
     ptx::{
         FenceSem, Scope, Space,

@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 use itertools::Itertools;
 use proptest::{prelude::*, sample::Index, test_runner::RngSeed};
-use ptx_atomics_judge::{BasicBlock, judge_function};
-use ptx_atomics_lowering::{
+use ptx_judge::{BasicBlock, judge_function};
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
 };

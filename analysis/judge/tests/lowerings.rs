@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_judge::Strength;
-use ptx_atomics_lowering::{
+use ptx_judge::Strength;
+use ptx_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, Sequence, Strategy, SyncScope, Target,
     Type, lower,
     ptx::{Scope, Space},

@@ -1,8 +1,8 @@
 //! The reader of PTX modules and what judges them take any text.
 
 use proptest::prelude::*;
-use ptx_atomics_judge::{BasicBlock, judge_function};
-use ptx_atomics_lowering::{
+use ptx_judge::{BasicBlock, judge_function};
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
 };

@@ -3,8 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_lowering::AtomicOp;
-use ptx_atomics_optimize::Rewrite;
+use ptx_lowering::AtomicOp;
 use ptx_memory_model::{
     outcome::{Limits, State},
     program::{Instruction, Operand, Program, Thread},
@@ -12,6 +11,7 @@ use ptx_memory_model::{
     source::{self, Cpp, Rules, search::SourceOutcomes},
     unfold::Limit,
 };
+use ptx_optimize::Rewrite;
 use strum::Display;
 
 use crate::{

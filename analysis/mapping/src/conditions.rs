@@ -2,13 +2,13 @@
 
 use std::{cell::LazyCell, num::NonZero, thread};
 
-use ptx_atomics_lowering::{Access, Policy, PtxVersion, Strategy, Target};
-use ptx_atomics_optimize::{Condition, Options};
+use ptx_lowering::{Access, Policy, PtxVersion, Strategy, Target};
 use ptx_memory_model::{
     outcome::Limits,
     program::Program,
     source::{self, Cpp, Races, ReleaseSequences, Rules, read::Source},
 };
+use ptx_optimize::{Condition, Options};
 use strum::IntoEnumIterator;
 
 use crate::{

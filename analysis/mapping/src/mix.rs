@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{AtomicOp, Policy, PtxVersion, Strategy, Target, abi::OTHERS};
+use ptx_lowering::{AtomicOp, Policy, PtxVersion, Strategy, Target, abi::OTHERS};
 use ptx_memory_model::{
     outcome::Limits,
     program::Program,

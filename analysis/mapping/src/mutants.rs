@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, D, Operation, Ordering, Sequence, Strategy, Target,
     ptx::{
         Atom, AtomOp, AtomSem, Cmp, Fence, FenceSem, Form, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red,

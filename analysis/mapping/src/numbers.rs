@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_atomics_lowering::Sequence;
+use ptx_lowering::Sequence;
 
 #[derive(Default)]
 pub struct Numbers {

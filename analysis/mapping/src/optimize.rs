@@ -7,18 +7,16 @@
 use std::ops::Range;
 
 use itertools::{Itertools, chain};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Form, Space},
-};
-use ptx_atomics_optimize::{
-    Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, Threads, optimize,
 };
 use ptx_memory_model::{
     place::Scope,
     program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
     source::{Cpp, Fence, Order, Semantics},
 };
+use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, Threads, optimize};
 
 use crate::translate::{NoProgram, operation};
 

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported,
     abi::{Other, RowKind, Step},
     by_steps, lower,
     ptx::{self as asm, Instruction as Asm},
 };
-use ptx_atomics_optimize::Options;
 use ptx_memory_model::{
     program::{
         self as model, Address, AtomOp, Computation, Guard, Instruction, Label, Location, Operand, Program, Register,
@@ -17,6 +16,7 @@ use ptx_memory_model::{
     ptx::{self, Fence, Ptx},
     source::{Cpp, Order},
 };
+use ptx_optimize::Options;
 
 /// Why there is no PTX program to check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

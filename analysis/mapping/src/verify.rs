@@ -3,11 +3,10 @@
 use std::{collections::HashMap, num::NonZero, thread};
 
 use itertools::iproduct;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, Policy, PtxVersion, Strategy, Target, Type,
     ptx::{self, Space},
 };
-use ptx_atomics_optimize::{Options, Rewrite};
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
@@ -16,6 +15,7 @@ use ptx_memory_model::{
     ptx::Ptx,
     source::{Cpp, Order, Rules, read::Source},
 };
+use ptx_optimize::{Options, Rewrite};
 use strum::IntoEnumIterator;
 
 use crate::{

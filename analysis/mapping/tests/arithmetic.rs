@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     A, B, C, D, Sequence,
     interpret::Machine,
     ptx::{Address, AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Space, Statement, Type},
 };
-use ptx_atomics_mapping::translate::inline;
+use ptx_mapping::translate::inline;
 use ptx_memory_model::{
     outcome::{Layout, Limits},
     place::{Place, Scope},

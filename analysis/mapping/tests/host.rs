@@ -1,6 +1,6 @@
 //! Programs of which some threads run on the host, compiled by the standard mappings, beside threads on the GPU by ours.
 
-use ptx_atomics_mapping::{
+use ptx_mapping::{
     Mapping,
     beside::{Report, beside, beside_these},
     host::HostMapping,

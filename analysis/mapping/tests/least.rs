@@ -1,4 +1,4 @@
-//! Why a bound of [`ptx_atomics_optimize::least`] is one: what it asks of every placement is needed, since another thread sees an outcome
+//! Why a bound of [`ptx_optimize::least`] is one: what it asks of every placement is needed, since another thread sees an outcome
 //! that is new without it. Each row is the end of the walk that it names.
 
 use itertools::Itertools;

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, Sequence, SyncScope,
     abi::OTHERS,
     ptx::{Fence, FenceSem, Instruction as Asm, Statement},
 };
-use ptx_atomics_mapping::{
+use ptx_mapping::{
     Mapping,
     mix::{Report, Unit, mapping, mix, mix_these, names, pairs},
     programs::{self, Set, Values},

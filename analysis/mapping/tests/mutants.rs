@@ -5,14 +5,14 @@ use std::{fs, path::Path};
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, Policy, Sequence, Strategy, Target, Type,
     ptx::{
         Atom, AtomOp, AtomSem, Fence, FenceSem, Instruction, Ld, LdSem, Operand, Red, RedSem, Scope, Space, St, StSem,
         Statement,
     },
 };
-use ptx_atomics_mapping::{
+use ptx_mapping::{
     Checker, Mapping,
     mutants::{self, Found, SETS, SUPERFLUOUS, hunt, mutants},
     programs::{self, Set, Values},
@@ -252,7 +252,7 @@ fn torn(instruction: &Instruction) -> Vec<Instruction> {
         return vec![instruction.clone()];
     };
     let (scope, space, cache, vec, ty, a) = (*scope, *space, None, None, *ty, a.clone());
-    let d = if *d == Operand::Sink { Operand::Register(ptx_atomics_lowering::D) } else { d.clone() };
+    let d = if *d == Operand::Sink { Operand::Register(ptx_lowering::D) } else { d.clone() };
     vec![
         Instruction::Ld(Ld {
             sem: LdSem::Relaxed,

@@ -3,14 +3,13 @@
 use std::{fs, path::Path};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{Access, Ordering, Policy, Strategy, Target, Type, ptx::Space};
-use ptx_atomics_mapping::{
+use ptx_lowering::{Access, Ordering, Policy, Strategy, Target, Type, ptx::Space};
+use ptx_mapping::{
     conditions::{LeftOut, Shown, leave_out},
     optimize::{Optimized, optimized},
     programs::Set,
     verify::{EXPANSIONS, MAXIMUM, Report, verify, verify_these},
 };
-use ptx_atomics_optimize::{Options, Rewrite};
 use ptx_memory_model::{
     program::{Instruction, Statement},
     source::{
@@ -20,6 +19,7 @@ use ptx_memory_model::{
         read::{Source, sources},
     },
 };
+use ptx_optimize::{Options, Rewrite};
 
 const RULES: Rules = Rules { sequences: Cpp20, races: Races::Llvm };
 

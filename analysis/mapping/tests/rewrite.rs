@@ -6,21 +6,19 @@
 use std::collections::{HashMap, HashSet};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, Policy, Strategy, Target, Type,
     ptx::{
         self as asm, FenceSem, Module, Sem, Space,
         flat::{self, AccessKind, Action, Flat, Library},
     },
 };
-use ptx_atomics_mapping::{
+use ptx_mapping::{
     Mapping,
     check::bounded,
     programs::{self, Set},
     verify::EXPANSIONS,
 };
-use ptx_atomics_optimize::{Condition, Rewrites};
-use ptx_atomics_rewrite::{Launch, Options, rewrite};
 use ptx_memory_model::{
     outcome::Limits,
     place::Scope,
@@ -28,6 +26,8 @@ use ptx_memory_model::{
     ptx::{self, Conventions, Fence, Ptx, Semantics},
     source::Cpp,
 };
+use ptx_optimize::text::{Launch, Options, rewrite};
+use ptx_optimize::{Condition, Rewrites};
 
 /// Of so many programs of a set, one.
 const SETS: [(Set, usize); 11] = [

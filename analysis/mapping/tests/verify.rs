@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics_lowering::{Access, Policy, Strategies, Target, Type, ptx::Space};
-use ptx_atomics_mapping::{
+use ptx_lowering::{Access, Policy, Strategies, Target, Type, ptx::Space};
+use ptx_mapping::{
     Checker, Mapping,
     programs::{self, Set},
     verify::{EXPANSIONS, Report, verify, verify_these},

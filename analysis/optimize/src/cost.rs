@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, RmwOp, Sequence, Type, lower,
     ptx::{Instruction, Statement},
     sass::{Family, ResultUse, Sass},
@@ -139,7 +139,7 @@ impl<'o> Costs<'o> {
 
 /// An operation that was measured, with the same barriers.
 fn typical(op: &AtomicOp) -> Option<AtomicOp> {
-    let typed = |mut access: ptx_atomics_lowering::Access| {
+    let typed = |mut access: ptx_lowering::Access| {
         access.ty = Type::I32;
         access
     };

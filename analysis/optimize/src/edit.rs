@@ -1,6 +1,6 @@
 //! Changes of a function, each with its remark.
 
-use ptx_atomics_lowering::AtomicOp;
+use ptx_lowering::AtomicOp;
 
 use crate::{
     cost::Costs,

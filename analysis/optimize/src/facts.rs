@@ -12,7 +12,7 @@ use crate::{
     level::{self, ALL, GRID, LEVELS, Level},
     options::{Condition, Options},
 };
-use ptx_atomics_lowering::{Operation, Ordering};
+use ptx_lowering::{Operation, Ordering};
 
 /// Operations on one side of a place, by the scope up to which they are ordered already: the widest scope that sees one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A function as the optimizer sees it: a control-flow graph of what touches memory or orders it.
 
-use ptx_atomics_lowering::{AtomicOp, Operation, ptx::Scope};
+use ptx_lowering::{AtomicOp, Operation, ptx::Scope};
 
 /// A function of a GPU program.
 ///

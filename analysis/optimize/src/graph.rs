@@ -3,7 +3,7 @@
 use std::{iter::Copied, slice};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::ptx::graph;
+use ptx_lowering::ptx::graph;
 
 use crate::function::{Block, Event, Function};
 

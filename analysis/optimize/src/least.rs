@@ -17,7 +17,7 @@ use std::{
 };
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
+use ptx_lowering::{AtomicOp, Operation, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{

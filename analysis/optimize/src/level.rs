@@ -1,6 +1,6 @@
 //! Scopes as numbers, with one below them all.
 
-use ptx_atomics_lowering::{SyncScope, ptx::Scope};
+use ptx_lowering::{SyncScope, ptx::Scope};
 
 use crate::{function::Atomic, ordering::is_seq_cst};
 

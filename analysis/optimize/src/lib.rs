@@ -5,7 +5,7 @@
 //! changed, an event that is gone, and fences that are new, some in new blocks on an edge. `mapping` does the same with
 //! source programs, and compares the outcomes (`ptx-atomics verify-mapping --optimize`).
 //!
-//! What a rewrite saves is what `ptx-atomics-lowering` says that the target's assembler makes of the operations. A rewrite
+//! What a rewrite saves is what `ptx-lowering` says that the target's assembler makes of the operations. A rewrite
 //! that saves nothing is not done.
 
 #![warn(missing_docs)]
@@ -21,8 +21,9 @@ mod options;
 mod ordering;
 mod remark;
 mod rewrites;
+pub mod text;
 
-use ptx_atomics_lowering::{AtomicOp, Operation};
+use ptx_lowering::{AtomicOp, Operation};
 use rustc_hash::FxHashSet;
 
 pub use self::cost::ROUNDS;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ptx_atomics_lowering::{Policy, Target};
+use ptx_lowering::{Policy, Target};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// A kind of rewrite, by the name that users choose it by.

@@ -1,6 +1,6 @@
 //! Orderings without a part of them.
 
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
+use ptx_lowering::{AtomicOp, Operation, Ordering};
 
 /// The ordering of these two halves.
 pub fn of_halves(acquires: bool, releases: bool) -> Ordering {

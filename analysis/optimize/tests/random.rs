@@ -4,8 +4,8 @@
 mod text;
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use ptx_atomics_lowering::Policy;
-use ptx_atomics_optimize::{Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_lowering::Policy;
+use ptx_optimize::{Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 use text::{function, print, target};
 
@@ -45,8 +45,7 @@ fn text() -> impl Strategy<Value = String> {
 /// The numbers of all that is no fence, by block.
 fn accesses(function: &Function) -> Vec<Vec<Option<usize>>> {
     let is_access = |event: &&Event| event.atomic().is_none_or(|atomic| !atomic.is_fence());
-    let of_block =
-        |block: &ptx_atomics_optimize::Block| block.events.iter().filter(is_access).map(|event| event.id).collect();
+    let of_block = |block: &ptx_optimize::Block| block.events.iter().filter(is_access).map(|event| event.id).collect();
     function.blocks.iter().map(of_block).filter(|events: &Vec<_>| !events.is_empty()).collect()
 }
 

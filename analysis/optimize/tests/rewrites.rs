@@ -4,8 +4,8 @@ mod text;
 
 use std::collections::HashMap;
 
-use ptx_atomics_lowering::Policy;
-use ptx_atomics_optimize::{Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_lowering::Policy;
+use ptx_optimize::{Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 use text::{function, print, target};
 

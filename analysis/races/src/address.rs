@@ -5,10 +5,8 @@ use ptx_isa::{
     flat::{Flat, Symbol},
 };
 
-use crate::{
-    eval::MAPPED,
-    term::{Leaf, LeafName, Node, Term, Terms},
-};
+use crate::eval::MAPPED;
+use ptx_solver::term::{Leaf, LeafName, Node, Term, Terms};
 
 /// What an address begins at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

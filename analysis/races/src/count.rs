@@ -11,9 +11,11 @@ use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
     question::is_of_cta,
+    threads::{Copy, PAIR, Threads},
+};
+use ptx_solver::{
     solve::Answer,
     term::{Binary, Term},
-    threads::{Copy, PAIR, Threads},
 };
 
 /// A counter of arrivals.

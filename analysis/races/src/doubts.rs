@@ -5,10 +5,9 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     question::is_of_cta,
-    solve::Answer,
-    term::Term,
     threads::{Copy, Threads},
 };
+use ptx_solver::{solve::Answer, term::Term};
 
 /// The most questions about two accesses.
 const QUESTIONS: usize = 300;

@@ -8,11 +8,8 @@ use ptx_isa::{
     flat::{Flat, Operand, Register},
 };
 
-use crate::{
-    launch::Sizes,
-    state::State,
-    term::{Binary, LeafName, Shared, Term, Terms, ones},
-};
+use crate::{launch::Sizes, state::State};
+use ptx_solver::term::{Binary, LeafName, Shared, Term, Terms, ones};
 
 /// What evaluates operands and instructions of one kernel.
 pub struct Eval<'f> {

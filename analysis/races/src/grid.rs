@@ -10,10 +10,12 @@ use ptx_isa::{AtomOp, Scope};
 
 use crate::{
     question::{Own, Questions, is_of_cta},
-    solve::Answer,
     state::State,
-    term::{Binary, Term},
     threads::{Copy, PAIR, Threads},
+};
+use ptx_solver::{
+    solve::Answer,
+    term::{Binary, Term},
 };
 
 /// The access by which a CTA comes to a barrier of the grid, if what is done from one barrier of the CTA to the next is nothing else. The

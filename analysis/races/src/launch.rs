@@ -2,10 +2,8 @@
 
 use ptx_isa::flat::{Action, Flat, Operand};
 
-use crate::{
-    assumption::Assumption,
-    term::{LeafName, Shared, Term, Terms},
-};
+use crate::assumption::Assumption;
+use ptx_solver::term::{LeafName, Shared, Term, Terms};
 
 /// How many threads and CTAs there are in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,23 +2,6 @@
 //!
 //! [`check`](check::check) says that of each kernel. A proof is about two threads: [`walk`] follows one with terms in place of values, and
 //! [`prove`] asks the solver whether an access of the one and an access of the other can meet.
-//!
-//! ```
-//! use ptx_races::{solve::{Answer, solve}, term::{LeafName, Shared, Terms}};
-//!
-//! // Two threads of a CTA of 256 that both write `out[tid]`, of four bytes each, never meet.
-//! let mut terms = Terms::default();
-//! let tid = terms.leaf(LeafName::Tid(0), Shared::Thread, 32);
-//! let most = terms.constant(256, 32);
-//! let within = terms.less(false, tid, most);
-//! let wide = terms.widen(tid, 64, false);
-//! let address = terms.scale(4, wide);
-//! let mut of = |term, thread| terms.of_thread(term, thread, Shared::Cta, &mut Default::default());
-//! let [one, other] = [1, 2].map(|thread| [tid, within, address].map(|term| of(term, thread)));
-//! let (same, meet) = (terms.equal(one[0], other[0]), terms.equal(one[2], other[2]));
-//! let apart = terms.not(same);
-//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, None), Answer::Never);
-//! ```
 
 pub mod address;
 pub mod assumption;
@@ -30,7 +13,6 @@ pub mod eval;
 pub mod graph;
 mod grid;
 pub mod launch;
-mod lemma;
 mod lock;
 mod named;
 mod order;
@@ -41,9 +23,7 @@ mod publish;
 pub mod question;
 pub mod remedy;
 mod rounds;
-pub mod solve;
 pub mod state;
-pub mod term;
 mod threads;
 mod two;
 pub mod walk;

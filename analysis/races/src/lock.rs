@@ -6,11 +6,8 @@
 
 use ptx_isa::{AtomOp, Scope};
 
-use crate::{
-    solve::Answer,
-    term::Term,
-    threads::{Copy, PAIR, Threads},
-};
+use crate::threads::{Copy, PAIR, Threads};
+use ptx_solver::{solve::Answer, term::Term};
 
 /// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are done under the same lock.
 pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize; 2]) -> bool {

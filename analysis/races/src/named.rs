@@ -12,12 +12,11 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     question::Questions,
-    solve::Answer,
     state::Slot,
-    term::Term,
     threads::{Copy, PAIR, Threads},
     walked::{Meeting, Target},
 };
+use ptx_solver::{solve::Answer, term::Term};
 
 /// The threads of a warp.
 const WARP: usize = 32;

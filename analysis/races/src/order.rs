@@ -9,9 +9,9 @@ use crate::{
     lock::is_locked,
     named::{Named, is_met},
     publish::is_published,
-    term::Term,
     threads::{PAIR, Threads},
 };
+use ptx_solver::term::Term;
 
 /// Looks for order.
 pub struct Orders<'t, 'q, 'f> {

@@ -22,13 +22,15 @@ use crate::{
     order::Orders,
     paths::Paths,
     question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
-    solve::Answer,
     state::{Slot, State},
-    term::{Leaf, LeafName, Term, Terms},
     threads::Threads,
     two::{Pair, Two},
     walk::{Known, Walk, Written},
     walked::{Arrival, Meeting, Open, Target, Touch, Walked},
+};
+use ptx_solver::{
+    solve::Answer,
+    term::{Leaf, LeafName, Term, Terms},
 };
 
 /// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.

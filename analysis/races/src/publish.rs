@@ -14,10 +14,9 @@ use ptx_isa::Scope;
 use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
-    solve::Answer,
-    term::Term,
     threads::{Copy, PAIR},
 };
+use ptx_solver::{solve::Answer, term::Term};
 
 /// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are in order one way or the other.
 pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [usize; 2]) -> bool {

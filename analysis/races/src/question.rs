@@ -13,10 +13,12 @@ use crate::{
     address::{Base, Place},
     assumption::Assumption,
     eval::Eval,
+    walked::Touch,
+};
+use ptx_solver::{
     lemma,
     solve::{Answer, solve},
     term::{Term, Terms},
-    walked::Touch,
 };
 
 /// How a proof is made.

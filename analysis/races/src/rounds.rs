@@ -8,9 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     graph::End,
     state::{Slot, State},
-    term::{Binary, LeafName, Node, Shared, Term, ones},
     walk::{Out, Walk, Written},
 };
+use ptx_solver::term::{Binary, LeafName, Node, Shared, Term, ones};
 
 /// How a slot changes when a loop goes round.
 enum Change {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptx_isa::flat::{Register, Symbol};
 
-use crate::term::{Shared, Term, Terms};
+use ptx_solver::term::{Shared, Term, Terms};
 
 /// Where a value is that the thread alone has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

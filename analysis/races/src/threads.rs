@@ -9,9 +9,11 @@ use rustc_hash::FxHashMap;
 use crate::{
     paths::Paths,
     question::{Own, Questions, is_of_cta},
+    walked::{Arrival, Target},
+};
+use ptx_solver::{
     solve::Answer,
     term::{Shared, Term},
-    walked::{Arrival, Target},
 };
 
 /// One of the threads: a copy of all terms.

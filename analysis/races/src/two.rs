@@ -3,10 +3,8 @@
 use ptx_isa::Scope;
 use rustc_hash::FxHashMap;
 
-use crate::{
-    eval::Eval,
-    term::{Shared, Term},
-};
+use crate::eval::Eval;
+use ptx_solver::term::{Shared, Term};
 
 /// The most CTAs of a cluster: eight everywhere, and more where a kernel asks for it.
 const MOST_CTAS: u64 = 16;

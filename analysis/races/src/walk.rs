@@ -16,9 +16,9 @@ use crate::{
     graph::{Block, End, Order},
     named::id,
     state::{Slot, State},
-    term::{LeafName, Shared, Term},
     walked::{Arrival, Meeting, Open, Rounds, Target, Touch, Walked},
 };
+use ptx_solver::term::{LeafName, Shared, Term};
 
 /// What is known of a kernel before a walk.
 pub struct Known<'k> {

@@ -1,6 +1,7 @@
 //! What one thread does, as a walk finds it.
 
-use crate::{state::State, term::Term};
+use crate::state::State;
+use ptx_solver::term::Term;
 
 /// An access of one thread.
 #[derive(Clone, Debug)]

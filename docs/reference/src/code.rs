@@ -1,7 +1,7 @@
 //! The PTX of one operation, with what it differs in, costs and needs.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Change, Form, Sequence, Strategy, SyncScope, Target,
     abi::RowName,
     lower,

@@ -1,6 +1,6 @@
 //! The parts of the documentation that are made of tables.
 
-use ptx_atomics_lowering::{Change, sass::Note};
+use ptx_lowering::{Change, sass::Note};
 use strum::{EnumMessage, IntoEnumIterator};
 
 use crate::{RULES, overview};

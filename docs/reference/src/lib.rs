@@ -16,7 +16,7 @@ mod targets;
 use std::{fs, io, path::Path};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Operation, Strategy, Type,
     ptx::{Scope, Space},
 };

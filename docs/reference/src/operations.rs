@@ -1,6 +1,6 @@
 //! The operations that the reference has, by name.
 
-use ptx_atomics_lowering::{Operation, Ordering, ptx::Space};
+use ptx_lowering::{Operation, Ordering, ptx::Space};
 
 /// Every operation on every type in global memory; of fences and of failure orderings, one stands for all.
 pub fn operations() -> impl Iterator<Item = Operation> {

@@ -10,7 +10,7 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use ptx_atomics_conformance::{Cell, Verdict};
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space};
+use ptx_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space};
 
 use crate::{
     code::{LEVEL, SCOPE, SPACE},

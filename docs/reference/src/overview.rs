@@ -2,7 +2,7 @@
 //! model; and what each operation is on each family of GPUs, in `docs/reference.md`.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Form, Operation, Ordering, RmwOp, Strategy, SyncScope, Target, Type,
     ptx::{self, Scope, Space},
 };

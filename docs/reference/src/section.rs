@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use itertools::{Itertools, MinMaxResult};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, Strategy, SyncScope, Target,
     abi::{ABI, RowName},
     ptx::{Scope, Space},
@@ -191,7 +191,7 @@ impl Cells {
     /// The rows of the ABI that are followed.
     fn abi(&self) -> String {
         let is_followed = |name: &RowName| self.cells.values().any(|cell| cell.row.as_ref() == Some(name));
-        let row = |row: &ptx_atomics_lowering::abi::Row| {
+        let row = |row: &ptx_lowering::abi::Row| {
             let sequences = row.sequences.iter().map(|steps| format!("`{}`", steps.iter().join(" "))).join(" or ");
             format!("Row `{}` of the ABI: {sequences}.", row.name())
         };
@@ -202,9 +202,7 @@ impl Cells {
 /// The space that stands for another one on a target.
 fn space_of(space: Space, target: &Target) -> Space {
     match space {
-        Space::SharedCluster if !target.meets(ptx_atomics_lowering::Form::SharedCluster.requirement()) => {
-            Space::SharedCta
-        }
+        Space::SharedCluster if !target.meets(ptx_lowering::Form::SharedCluster.requirement()) => Space::SharedCta,
         space => space,
     }
 }

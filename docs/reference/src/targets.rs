@@ -1,6 +1,6 @@
 //! The targets of the reference: a GPU of each family.
 
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 /// The families of GPUs, each by its first one, with PTX 9.0; sm_90 also as it is before the one-sided fences of PTX 8.6. With older
 /// PTX, forms that it lacks are replaced: what each type needs says which.

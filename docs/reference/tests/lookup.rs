@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ptx_atomics_lowering::{
+use ptx_atomics_reference::{LEVEL, SCOPE, SPACE, Section, TARGETS, name, operations, section, target_names, targets};
+use ptx_lowering::{
     AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, Sm, Strategy, SyncScope, Target, Type, lower,
     ptx::{Instruction, Scope, Space},
     sass::{Family, Sass, leader_orders, loses_ordering},
 };
-use ptx_atomics_reference::{LEVEL, SCOPE, SPACE, Section, TARGETS, name, operations, section, target_names, targets};
 use regex::{Captures, Regex};
 use strum::IntoEnumIterator;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ptx_atomics_conformance::{Language, Verdict};
-use ptx_atomics_lowering::Target;
 use ptx_atomics_reference::{
     name, operations,
     others::{find, is_shown, measured},
 };
+use ptx_lowering::Target;
 
 /// A GPU, and the version of PTX.
 type Gpu = (&'static str, &'static str);

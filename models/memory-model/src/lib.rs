@@ -63,6 +63,7 @@ pub mod place;
 pub mod program;
 pub mod ptx;
 pub mod relation;
+pub mod report;
 pub mod source;
 pub mod states;
 mod thin_air;

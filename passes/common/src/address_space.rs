@@ -1,6 +1,6 @@
 //! LLVM's address spaces for NVPTX, which MLIR's LLVM dialect has, too.
 
-use ptx_atomics_lowering::ptx::Space;
+use ptx_lowering::ptx::Space;
 
 /// The address spaces by number (LLVM, 'User Guide for NVPTX Back-end'), with the state spaces of PTX.
 const ADDRESS_SPACES: [(u32, Space); 6] = [

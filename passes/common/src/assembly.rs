@@ -3,7 +3,7 @@
 //!
 //! What PTX ISA 9.2 does not have may do anything.
 
-use ptx_atomics_lowering::ptx::{
+use ptx_lowering::ptx::{
     mnemonic::{Control, Mnemonic, Order},
     syntax::{Instruction, Statement, statements},
 };

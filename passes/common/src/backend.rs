@@ -8,7 +8,7 @@
 mod plain;
 mod table;
 
-use ptx_atomics_lowering::{AtomicOp, Policy, Sequence, Target, lower};
+use ptx_lowering::{AtomicOp, Policy, Sequence, Target, lower};
 
 pub use self::{
     plain::Plain,

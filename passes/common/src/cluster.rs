@@ -4,7 +4,7 @@
 //! that is made of one. All threads that can do so run the same kernel, in CTAs of one cluster: where all that a kernel calls
 //! is known and does nothing of that kind, none can.
 
-use ptx_atomics_lowering::{Target, ptx::graph::reverse_post_order};
+use ptx_lowering::{Target, ptx::graph::reverse_post_order};
 
 /// The first GPU with clusters.
 const FIRST_WITH_CLUSTERS: u32 = 90;

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use ptx_atomics_lowering::{FpAtomics, Policy};
+use ptx_lowering::{FpAtomics, Policy};
 
 /// What is set of floating point; the rest is as it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! What the passes over LLVM IR and over MLIR share.
 //!
-//! Both find operations in a module, ask `ptx-atomics-lowering`, and embed its answers. Here is all that is the same for
+//! Both find operations in a module, ask `ptx-lowering`, and embed its answers. Here is all that is the same for
 //! both: what they read ([`Input`]), what they are told ([`Options`], and [`Settings`] as text), what they say
 //! ([`Errors`], [`remarks`]), and what they make of an operation ([`operation`], [`memory`], [`address_space`]). LLVM is not needed.
 //!
 //! ```
-//! use ptx_atomics_pass::Settings;
+//! use ptx_atomics_common::Settings;
 //!
 //! let mut settings = Settings::default();
 //! settings.override_with("mcpu=sm_90,strategy=fence", "the command line")?;
@@ -26,6 +26,8 @@ pub mod callee;
 pub mod cluster;
 mod condition;
 mod fp_atomics;
+#[cfg(feature = "helper")]
+pub mod helper;
 mod input;
 pub mod intrinsics;
 pub mod memory;

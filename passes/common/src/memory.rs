@@ -1,6 +1,6 @@
 //! What memory a pointer points to, as far as a module shows.
 
-use ptx_atomics_lowering::ptx::Space;
+use ptx_lowering::ptx::Space;
 
 /// The greatest number of values that are looked at behind a pointer. In code that is never reached a pointer may be
 /// computed from itself, and chains may be long.

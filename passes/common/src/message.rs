@@ -6,8 +6,8 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use ptx_atomics_lowering::{Change, Sequence};
-use ptx_atomics_optimize::Rewrite;
+use ptx_lowering::{Change, Sequence};
+use ptx_optimize::Rewrite;
 
 /// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use std::{fmt, iter};
 
-use ptx_atomics_lowering::{PtxVersion, Sm, Target};
+use ptx_lowering::{PtxVersion, Sm, Target};
 
 /// The GPUs and the PTX versions that have an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use std::cell::OnceCell;
 
-use ptx_atomics_judge::Strength;
-use ptx_atomics_lowering::{
+use ptx_judge::Strength;
+use ptx_lowering::{
     Access, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     Unsupported, lower,
     ptx::{Scope, Space},

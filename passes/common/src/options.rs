@@ -1,7 +1,7 @@
 //! What the passes need to know besides the module.
 
-use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
-use ptx_atomics_optimize::Rewrites;
+use ptx_lowering::{Policy, Target, ptx::Scope};
+use ptx_optimize::Rewrites;
 use strum::{Display, EnumString, VariantNames};
 
 use crate::{backend::Backend, condition::Condition};

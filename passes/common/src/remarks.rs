@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use ptx_atomics_lowering::Sequence;
+use ptx_lowering::Sequence;
 use strum::EnumMessage;
 
 use crate::message::{Diagnostic, Errors, Location, Outcome, Remark};
@@ -112,7 +112,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_optimize::Rewrite;
+    use ptx_optimize::Rewrite;
 
     use super::*;
 

@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
-use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
-use ptx_atomics_optimize::{Rewrites, UnknownRewrite};
+use ptx_lowering::{Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
+use ptx_optimize::{Rewrites, UnknownRewrite};
 use strum::VariantNames;
 
 use crate::{
@@ -270,7 +270,7 @@ pub fn ptx_feature(features: &str) -> Option<&str> {
 
 /// A list of strategies.
 pub fn strategies(list: &str) -> Result<Strategies, String> {
-    list.parse().map_err(|error: ptx_atomics_lowering::UnknownStrategy| error.to_string())
+    list.parse().map_err(|error: ptx_lowering::UnknownStrategy| error.to_string())
 }
 
 /// A scope, by its name in PTX.

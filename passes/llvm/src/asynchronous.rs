@@ -16,7 +16,7 @@ use inkwell::{
     module::Module,
     values::{BasicValue, FunctionValue, InstructionValue},
 };
-use ptx_atomics_pass::{AsyncMode, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
+use ptx_atomics_common::{AsyncMode, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
 use ptx_hazards::Position;
 
 pub use self::{

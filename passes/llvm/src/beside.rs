@@ -8,7 +8,7 @@ use inkwell::{
     llvm_sys::{LLVMCallConv, LLVMOpcode, core::*, prelude::LLVMValueRef},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::AtomicOp;
+use ptx_lowering::AtomicOp;
 
 use crate::{
     instruction::Instruction,

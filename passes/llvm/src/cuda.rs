@@ -19,8 +19,8 @@ use inkwell::{
     module::{Linkage, Module},
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
-use ptx_atomics_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
-use ptx_atomics_pass::{Errors, operation::Opcode};
+use ptx_atomics_common::{Errors, operation::Opcode};
+use ptx_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
 
 use crate::{
     instruction::{Instruction, llvm_ordering},

@@ -12,9 +12,9 @@ use inkwell::{
     module::{Linkage, Module},
     values::{AsValueRef, GlobalValue},
 };
-use ptx_atomics_lowering::{A, Argument, B, Type, ptx::Name};
+use ptx_lowering::{A, Argument, B, Type, ptx::Name};
 
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     address_space,
     operation::{IGNORES_SUBNORMALS, Opcode, Replacement},
 };

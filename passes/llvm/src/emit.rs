@@ -9,8 +9,8 @@ use inkwell::{
     targets::{FileType, TargetMachine},
 };
 use memchr::memmem;
-use ptx_atomics_lowering::Target;
-use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_atomics_common::{Diagnostic, Errors};
+use ptx_lowering::Target;
 
 use crate::{
     effects, memory,

@@ -7,9 +7,9 @@ use inkwell::{
     llvm_sys::{LLVMAtomicOrdering as LlvmOrdering, LLVMOpcode, LLVMTypeKind, core::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::Ordering;
+use ptx_lowering::Ordering;
 
-use ptx_atomics_pass::operation::{Opcode, with_negated_operand};
+use ptx_atomics_common::operation::{Opcode, with_negated_operand};
 
 use crate::{
     value::{Value, ValueType},

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use inkwell::values::AsValueRef;
 use itertools::Itertools;
-use ptx_atomics_judge::{BasicBlock, judge_function};
-use ptx_atomics_lowering::{
+use ptx_atomics_common::{Diagnostic, Errors};
+use ptx_judge::{BasicBlock, judge_function};
+use ptx_lowering::{
     AtomicOp,
     ptx::{Code, Function, Instruction, Module},
 };
-use ptx_atomics_pass::{Diagnostic, Errors};
 
 use crate::{
     instruction::{Instruction as Atomic, control_flow},

@@ -7,14 +7,14 @@
 //! 2. [`expand`] replaces markers, the calls by which Rust names scopes; [`relax_cuda`] gives CUDA's own atomics their order.
 //! 3. [`check`] reports all errors before anything is changed.
 //! 4. [`prepare`] optimizes if asked, and resolves address spaces.
-//! 5. [`lower`] is the pass itself. It decides no ordering: it recognizes operations, asks `ptx-atomics-lowering`, and embeds
+//! 5. [`lower`] is the pass itself. It decides no ordering: it recognizes operations, asks `ptx-lowering`, and embeds
 //!    the answers, all or none.
 //! 6. [`ptx`], [`ir`] or [`bitcode`] writes the result.
 //!
 //! ```
 //! # use ptx_atomics_link as _;
 //! use ptx_atomics_llvm::{self as llvm, Input, Options, inkwell::{OptimizationLevel, context::Context}};
-//! use ptx_atomics_lowering::Target;
+//! use ptx_lowering::Target;
 //!
 //! let input = Input::new("next.ll", "define i32 @next(ptr addrspace(1) %counter) {
 //!   %old = atomicrmw add ptr addrspace(1) %counter, i32 1 acq_rel
@@ -90,13 +90,13 @@ pub use self::{
     version::NEWEST as NEWEST_PTX,
 };
 pub use inkwell;
-/// The major version of LLVM that this is built for.
-pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
-pub use ptx_atomics_pass::{
+pub use ptx_atomics_common::{
     AsyncMode, Diagnostic, Embed, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated,
     remarks, settings,
 };
+/// The major version of LLVM that this is built for.
+pub use ptx_atomics_version::MAJOR as LLVM_VERSION;
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {

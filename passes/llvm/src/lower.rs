@@ -1,8 +1,8 @@
 //! The pass itself, all or nothing.
 
 use inkwell::module::Module;
-use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Errors, Input, Options, Remark};
+use ptx_atomics_common::{Errors, Input, Options, Remark};
+use ptx_optimize::Rewrites;
 
 use crate::{
     Kept, embed, optimize as rewrites,

@@ -10,9 +10,9 @@ use inkwell::{
     targets::{CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple},
     values::FunctionValue,
 };
-use ptx_atomics_llvm_version::MAJOR;
-use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
-use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::ptx_feature};
+use ptx_atomics_common::{Diagnostic, Errors, Settings, settings::ptx_feature};
+use ptx_atomics_version::MAJOR;
+use ptx_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
 use crate::{
     value::name,

@@ -7,11 +7,11 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     address_space,
     memory::{Memory, Object, Source},
 };
+use ptx_lowering::ptx::Space;
 
 use crate::value::{Value, instructions};
 

@@ -5,7 +5,7 @@ use inkwell::{
     llvm_sys::core::{LLVMGetMDString, LLVMGetModuleFlag, LLVMMetadataAsValue},
     module::Module,
 };
-use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::MODULE_FLAG};
+use ptx_atomics_common::{Diagnostic, Errors, Settings, settings::MODULE_FLAG};
 
 use crate::value;
 

@@ -1,6 +1,6 @@
 //! Atomics and fences made cheaper, before they are lowered.
 //!
-//! `ptx-atomics-optimize` decides what is changed. Here functions of LLVM IR are told to it ([`feed`]), and what it changed is
+//! `ptx-optimize` decides what is changed. Here functions of LLVM IR are told to it ([`feed`]), and what it changed is
 //! done ([`apply`]).
 
 mod address;
@@ -13,8 +13,8 @@ mod tests;
 mod variable;
 
 use inkwell::{llvm_sys::prelude::LLVMValueRef, module::Module, targets::TargetData, values::AsValueRef};
-use ptx_atomics_lowering::{AtomicOp, Policy};
-use ptx_atomics_pass::{Input, Options, Outcome, Remark};
+use ptx_atomics_common::{Input, Options, Outcome, Remark};
+use ptx_lowering::{AtomicOp, Policy};
 use rustc_hash::FxHashMap;
 
 use self::shared::Obstacles;
@@ -32,9 +32,9 @@ pub fn optimize(module: &Module<'_>, input: &Input, options: &Options, planned: 
             continue;
         };
         let mut after = fed.function.clone();
-        for remark in ptx_atomics_optimize::optimize(&mut after, &rewriting(policy, options)) {
+        for remark in ptx_optimize::optimize(&mut after, &rewriting(policy, options)) {
             let of = fed.instructions.get(remark.id).and_then(|(of, _)| by_instruction.get(&of.as_value_ref()));
-            let ptx_atomics_optimize::Remark { rewrite, applied, message, .. } = remark;
+            let ptx_optimize::Remark { rewrite, applied, message, .. } = remark;
             let outcome = Outcome::Optimized { rewrite, applied, message };
             remarks.extend(of.filter(|_| options.remarks).map(|plan| plan.says(input, outcome)));
         }
@@ -54,9 +54,6 @@ fn layout(module: &Module<'_>) -> TargetData {
     TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default())
 }
 
-fn rewriting(policy: Policy, options: &Options) -> ptx_atomics_optimize::Options {
-    ptx_atomics_optimize::Options {
-        rewrites: options.optimize,
-        ..ptx_atomics_optimize::Options::new(policy, options.target)
-    }
+fn rewriting(policy: Policy, options: &Options) -> ptx_optimize::Options {
+    ptx_optimize::Options { rewrites: options.optimize, ..ptx_optimize::Options::new(policy, options.target) }
 }

@@ -16,9 +16,7 @@ use inkwell::{
     targets::TargetData,
     values::{FunctionValue, InstructionValue},
 };
-use ptx_atomics_judge::BasicBlock;
-use ptx_atomics_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Diagnostic, Embed, Errors, Input, Location, Options, Outcome, Remark,
     backend::Backend,
     memory::Memory,
@@ -27,6 +25,8 @@ use ptx_atomics_pass::{
         STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe, env_flushes, flushes, help, integer, takes_constants,
     },
 };
+use ptx_judge::BasicBlock;
+use ptx_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use strum::IntoEnumIterator;
 

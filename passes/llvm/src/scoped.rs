@@ -24,12 +24,12 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
-use ptx_atomics_llvm_version::MAJOR;
-use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Diagnostic, Errors,
     operation::{Problem, SYNC_SCOPES},
 };
+use ptx_atomics_version::MAJOR;
+use ptx_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::{

@@ -10,11 +10,11 @@ use inkwell::{
     module::{Linkage, Module},
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
-use ptx_atomics_lowering::Target;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Diagnostic, Errors, Input,
     intrinsics::{self, IntrinsicFamily},
 };
+use ptx_lowering::Target;
 
 use crate::{
     instruction::control_flow,

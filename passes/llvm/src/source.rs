@@ -15,8 +15,8 @@ use inkwell::{
     values::{AsValueRef, InstructionValue},
 };
 
-use ptx_atomics_llvm_version::MAJOR;
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, callee::OF_NVIDIA};
+use ptx_atomics_common::{Diagnostic, Errors, Input, Location, callee::OF_NVIDIA};
+use ptx_atomics_version::MAJOR;
 
 use crate::{
     instruction::Instruction,

@@ -11,7 +11,7 @@ use inkwell::{
     llvm_sys::{LLVMAttributeFunctionIndex, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Location,
     assembly::{Declared, Effects},
 };

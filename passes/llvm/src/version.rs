@@ -1,7 +1,7 @@
 //! What differs between the versions of LLVM: of its instructions, of its C API and of its backend.
 
 use inkwell::llvm_sys::{LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, prelude::*};
-use ptx_atomics_lowering::{PtxVersion, RmwOp, Sm};
+use ptx_lowering::{PtxVersion, RmwOp, Sm};
 
 /// The newest PTX version that this LLVM can write. Newer ones differ from it by what only our instructions use, so that the
 /// version in the text is raised.
@@ -90,7 +90,7 @@ pub fn stand_in(sm: Sm) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_llvm_version::MAJOR;
+    use ptx_atomics_version::MAJOR;
 
     use super::*;
 

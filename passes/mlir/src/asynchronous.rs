@@ -5,11 +5,11 @@
 
 use melior::ir::{Module, OperationRef, attribute::AttributeLike, operation::OperationLike};
 use mlir_sys::*;
+use ptx_atomics_common::{Diagnostic, Errors, Input, Location, Options, assembly, callee};
 use ptx_atomics_llvm::{
     Checked, Listing, Subject, check_subject, debug_locations, found,
     inkwell::{context::Context as LlvmContext, module::Module as LlvmModule},
 };
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, assembly, callee};
 use ptx_hazards::Position;
 
 use crate::{
@@ -211,8 +211,8 @@ const OPS: [OpRow; 17] = [
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::Target;
-    use ptx_atomics_pass::Settings;
+    use ptx_atomics_common::Settings;
+    use ptx_lowering::Target;
 
     use super::*;
     use crate::{context, read};

@@ -4,7 +4,7 @@ use melior::ir::{
     Block, BlockLike, Module, Operation, OperationRef, RegionLike, attribute::StringAttribute, operation::OperationLike,
 };
 use mlir_sys::*;
-use ptx_atomics_pass::Errors;
+use ptx_atomics_common::Errors;
 
 use crate::{
     ir::{self, Op},

@@ -1,7 +1,7 @@
 //! What is said of an op.
 
 use melior::ir::operation::OperationLike;
-use ptx_atomics_pass::{Diagnostic, Location, operation::Problem};
+use ptx_atomics_common::{Diagnostic, Location, operation::Problem};
 
 use crate::ir::{self, Op};
 

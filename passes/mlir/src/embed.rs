@@ -2,11 +2,11 @@
 
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike, operation::OperationLike};
 use mlir_sys::*;
-use ptx_atomics_lowering::{A, Argument, B, Type as Model, ptx::Name};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     address_space,
     operation::{Opcode, Replacement},
 };
+use ptx_lowering::{A, Argument, B, Type as Model, ptx::Name};
 
 use crate::{
     ir::{self, Builder, Op},

@@ -2,6 +2,7 @@
 
 use melior::ir::{Module, operation::OperationLike};
 use mlir_sys::*;
+use ptx_atomics_common::{Errors, Input};
 use ptx_atomics_llvm::{
     data_layout,
     inkwell::{
@@ -9,7 +10,6 @@ use ptx_atomics_llvm::{
         module::Module as LlvmModule,
     },
 };
-use ptx_atomics_pass::{Errors, Input};
 
 use crate::{
     device::DeviceModule,

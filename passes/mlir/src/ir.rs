@@ -152,9 +152,9 @@ pub fn address_space(ty: Type<'_>) -> Option<u32> {
 }
 
 /// The innermost place in a file that a location names.
-pub fn file_location(location: Location<'_>) -> Option<ptx_atomics_pass::Location> {
+pub fn file_location(location: Location<'_>) -> Option<ptx_atomics_common::Location> {
     if location.is_file_line_col_range() {
-        return Some(ptx_atomics_pass::Location {
+        return Some(ptx_atomics_common::Location {
             file: location.file_line_col_range_filename().as_string_ref().as_str().ok()?.to_owned(),
             line: location.file_line_col_range_start_line() as u32,
             column: location.file_line_col_range_start_column() as u32,

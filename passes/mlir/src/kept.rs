@@ -2,11 +2,11 @@
 //! from being passed by accesses that they order.
 
 use melior::ir::{ValueLike, operation::OperationLike};
-use ptx_atomics_lowering::{Ordering, SyncScope, ptx::mnemonic::Mnemonic};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Options,
     operation::{Problem, SYNC_SCOPES},
 };
+use ptx_lowering::{Ordering, SyncScope, ptx::mnemonic::Mnemonic};
 
 use crate::{
     ir::{self, Builder, Op},

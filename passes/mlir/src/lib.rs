@@ -4,12 +4,12 @@
 //! [`read`] takes text or bytecode. [`lower`] is the pass itself, for use inside a pipeline of MLIR: it [`expand`]s the
 //! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] goes on instead to LLVM IR,
 //! by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which finds out more about addresses. No
-//! ordering is decided here: operations are recognized, `ptx-atomics-lowering` is asked, and its answers are embedded, all or none.
+//! ordering is decided here: operations are recognized, `ptx-lowering` is asked, and its answers are embedded, all or none.
 //!
 //! ```
 //! # use ptx_atomics_link as _;
 //! use ptx_atomics_mlir as mlir;
-//! use ptx_atomics_pass::{Input, Settings};
+//! use ptx_atomics_common::{Input, Settings};
 //!
 //! let input = Input::new("next.mlir", r#"gpu.module @kernels {
 //!   llvm.func @next(%counter: !llvm.ptr<1>) -> i32 {
@@ -55,10 +55,10 @@ mod version;
 mod vocabulary;
 
 pub use melior;
+#[doc(no_inline)]
+pub use ptx_atomics_common::each;
 #[cfg(test)]
 use ptx_atomics_link as _;
-#[doc(no_inline)]
-pub use ptx_atomics_pass::each;
 
 pub use self::{
     asynchronous::{asynchronous, has_asynchronous},

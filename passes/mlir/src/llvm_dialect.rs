@@ -1,8 +1,8 @@
 //! The atomics of the LLVM dialect.
 
 use melior::ir::{ValueLike, operation::OperationLike};
-use ptx_atomics_lowering::Ordering;
-use ptx_atomics_pass::operation::{Opcode, Problem, SYNC_SCOPES, unknown_sync_scope};
+use ptx_atomics_common::operation::{Opcode, Problem, SYNC_SCOPES, unknown_sync_scope};
+use ptx_lowering::Ordering;
 
 use crate::{
     ir::{self, Op},

@@ -1,8 +1,8 @@
 //! The pass itself.
 
 use melior::ir::OperationRef;
-use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Errors, Options, Remark};
+use ptx_atomics_common::{Errors, Options, Remark};
+use ptx_optimize::Rewrites;
 
 use crate::{
     device::{DeviceModule, device_ops},
@@ -117,8 +117,8 @@ fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::Change;
-    use ptx_atomics_pass::{Input, Outcome, Settings};
+    use ptx_atomics_common::{Input, Outcome, Settings};
+    use ptx_lowering::Change;
 
     use crate::{context, device_code, options, read};
 
@@ -135,7 +135,7 @@ mod tests {
         let settings = Settings { generic_may_be_local: Some(generic_may_be_local), ..Settings::default() };
         for mut device in device_code(&mut module) {
             let options =
-                ptx_atomics_pass::Options { remarks: true, ..options(&settings, device.op()).expect("options") };
+                ptx_atomics_common::Options { remarks: true, ..options(&settings, device.op()).expect("options") };
             let remarks = super::lower(&mut device, &options).expect("it has a lowering");
             let found = remarks.iter().map(|remark| match &remark.outcome {
                 Outcome::Lowered { changes, .. } => changes.contains(&Change::UnknownMemory),

@@ -4,12 +4,12 @@ use melior::ir::{
     BlockLike, RegionLike, Type, Value, ValueLike, attribute::IntegerAttribute, operation::OperationLike,
     r#type::MemRefType,
 };
-use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     address_space,
     memory::{Memory, Object, Source},
     operation::{self, Problem},
 };
+use ptx_lowering::ptx::Space;
 
 use crate::ir::{self, Extracted, Op};
 

@@ -13,8 +13,8 @@ use melior::ir::{
     r#type::{IntegerType, MemRefType},
 };
 use mlir_sys::*;
-use ptx_atomics_lowering::{Ordering, RmwOp, SyncScope, Type as Model, ptx::Scope};
-use ptx_atomics_pass::operation::{Opcode, Problem, SYNC_SCOPES};
+use ptx_atomics_common::operation::{Opcode, Problem, SYNC_SCOPES};
+use ptx_lowering::{Ordering, RmwOp, SyncScope, Type as Model, ptx::Scope};
 
 use crate::{
     ir::{self, Builder, Op},

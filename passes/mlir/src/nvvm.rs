@@ -7,8 +7,8 @@
 //! The numbers are those that `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5) were measured to accept for
 //! what MLIR 22 makes of the op. Where they differ, the strictest counts. What other versions of MLIR have stands in `version.rs`.
 
-use ptx_atomics_lowering::Target;
-use ptx_atomics_pass::intrinsics::TENSOR_MEMORY;
+use ptx_atomics_common::intrinsics::TENSOR_MEMORY;
+use ptx_lowering::Target;
 
 pub use crate::variant::Variant;
 use crate::{
@@ -129,7 +129,7 @@ impl Variant {
 mod tests {
     use std::{collections::BTreeSet, process::Command};
 
-    use ptx_atomics_llvm_version::{Config, MAJOR};
+    use ptx_atomics_version::{Config, MAJOR};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Atomics and fences made cheaper, before they are lowered.
 //!
-//! `ptx-atomics-optimize` decides what is changed. Here functions of MLIR are told to it ([`feed`]), and what it changed is done
+//! `ptx-optimize` decides what is changed. Here functions of MLIR are told to it ([`feed`]), and what it changed is done
 //! ([`apply`]). All atomics are ops of the LLVM dialect by then.
 
 mod apply;
@@ -8,8 +8,8 @@ mod effect;
 mod feed;
 mod shared;
 
-use ptx_atomics_optimize::{Rewrite, Rewrites};
-use ptx_atomics_pass::{Options, Outcome, Remark};
+use ptx_atomics_common::{Options, Outcome, Remark};
+use ptx_optimize::{Rewrite, Rewrites};
 use strum::IntoEnumIterator;
 
 use self::{effect::Bodies, feed::Asked};
@@ -47,13 +47,12 @@ fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, bodies: &Bodies, opti
     let Some(fed) = feed::feed(function, obstacle, bodies, atomic) else { return Vec::new() };
     let mut after = fed.function.clone();
     let rewrites = if fed.is_structured { without_edges(options.optimize) } else { options.optimize };
-    let rewriting =
-        ptx_atomics_optimize::Options { rewrites, ..ptx_atomics_optimize::Options::new(policy, options.target) };
-    let said = ptx_atomics_optimize::optimize(&mut after, &rewriting);
-    let remark = |remark: ptx_atomics_optimize::Remark| {
+    let rewriting = ptx_optimize::Options { rewrites, ..ptx_optimize::Options::new(policy, options.target) };
+    let said = ptx_optimize::optimize(&mut after, &rewriting);
+    let remark = |remark: ptx_optimize::Remark| {
         let (op, _) = *fed.ops.get(remark.id)?;
         let planned = recognize::plan_op(op, options).ok()??;
-        let ptx_atomics_optimize::Remark { rewrite, applied, message, .. } = remark;
+        let ptx_optimize::Remark { rewrite, applied, message, .. } = remark;
         Some(Remark {
             function: function_of(op).unwrap_or_default(),
             location: location_of(op),
@@ -77,9 +76,9 @@ fn without_edges(rewrites: Rewrites) -> Rewrites {
 #[cfg(test)]
 mod tests {
     use melior::ir::operation::OperationLike;
-    use ptx_atomics_lowering::Target;
-    use ptx_atomics_optimize::Rewrites;
-    use ptx_atomics_pass::Input;
+    use ptx_atomics_common::Input;
+    use ptx_lowering::Target;
+    use ptx_optimize::Rewrites;
 
     use super::*;
     use crate::{context, device_code, lower, read};

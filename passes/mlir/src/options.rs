@@ -1,11 +1,11 @@
 //! The options for a part of a module: what it asks for itself, and what its users set.
 
 use melior::ir::{OperationRef, attribute::ArrayAttribute, operation::OperationLike};
-use ptx_atomics_lowering::{PtxVersion, Sm};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Diagnostic, Errors, Options, Settings,
     settings::{MODULE_FLAG, ptx_feature},
 };
+use ptx_lowering::{PtxVersion, Sm};
 
 use crate::{
     diagnostic::{diagnostic, error_at, location_of},

@@ -10,7 +10,7 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_pass::{AsyncMode, Diagnostic, Errors, Settings, each, remarks};
+use ptx_atomics_common::{AsyncMode, Diagnostic, Errors, Settings, each, remarks};
 
 use crate::{
     asynchronous::has_asynchronous,
@@ -171,7 +171,7 @@ fn report(op: Op<'_, '_>, error: &Diagnostic) {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_pass::settings::SETTINGS;
+    use ptx_atomics_common::settings::SETTINGS;
 
     #[test]
     fn options_of_llvm_ir_are_none_of_the_pass() {

@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike};
-use ptx_atomics_lowering::{Ordering, Type as Model};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Outcome, Remark,
     memory::Memory,
     operation::{Opcode, Problem, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
 };
+use ptx_lowering::{Ordering, Type as Model};
 
 use crate::{
     diagnostic::{function_of, location_of},

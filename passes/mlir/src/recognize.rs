@@ -9,8 +9,7 @@ use melior::ir::{
     attribute::{ArrayAttribute, FloatAttribute},
     operation::OperationLike,
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Policy, Type as Model};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Errors, Options,
     memory::Memory,
     operation::{
@@ -18,6 +17,7 @@ use ptx_atomics_pass::{
         takes_constants,
     },
 };
+use ptx_lowering::{Access, AtomicOp, Policy, Type as Model};
 
 use crate::{
     device::device_ops,

@@ -9,7 +9,7 @@ use melior::{
     utility::parse_pass_pipeline,
 };
 use mlir_sys::*;
-use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_atomics_common::{Diagnostic, Errors};
 
 use crate::ir::{self, Op};
 

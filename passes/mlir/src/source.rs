@@ -7,8 +7,8 @@ use melior::{
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
+use ptx_atomics_common::{Diagnostic, Errors, Input};
 use ptx_atomics_llvm::LLVM_VERSION;
-use ptx_atomics_pass::{Diagnostic, Errors, Input};
 
 use crate::{diagnostic::error_at, ir, run::diagnosed};
 

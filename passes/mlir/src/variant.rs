@@ -1,6 +1,6 @@
 //! A row of the table of ops that stay as the NVVM dialect has them.
 
-use ptx_atomics_pass::needs::Needs;
+use ptx_atomics_common::needs::Needs;
 
 /// A variant of an op: what tells it from the others, and what its instruction requires.
 #[derive(Debug)]

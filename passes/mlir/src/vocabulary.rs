@@ -3,8 +3,8 @@
 
 use melior::ir::{Type, TypeLike, r#type::IntegerType};
 use mlir_sys::*;
-use ptx_atomics_lowering::{Ordering, RmwOp, Type as Model};
-use ptx_atomics_pass::operation::integer;
+use ptx_atomics_common::operation::integer;
+use ptx_lowering::{Ordering, RmwOp, Type as Model};
 use strum::IntoEnumIterator;
 
 use crate::ir;

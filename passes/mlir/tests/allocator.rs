@@ -3,10 +3,10 @@
 
 use std::{env, fs, path::Path, process::Command};
 
+use ptx_atomics_common::{Errors, Input, Settings};
 use ptx_atomics_link as _;
 use ptx_atomics_llvm::inkwell;
 use ptx_atomics_mlir as mlir;
-use ptx_atomics_pass::{Errors, Input, Settings};
 
 /// glibc's allocator then overwrites all that is freed, at once.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_PERTURB_", "165"), ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")];

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use mlir_sys::{MlirDialectRegistry, MlirOperation};
-use ptx_atomics_pass::settings::Takes;
-use ptx_atomics_plugin_common::Text;
+use ptx_atomics_common::settings::Takes;
+use ptx_atomics_version::plugin::Text;
 
 /// An option of the pass. Fields as in `shim.cpp`.
 #[repr(C)]

@@ -10,8 +10,8 @@ use std::{ffi::c_void, panic::catch_unwind};
 use host::{Callbacks, Say, Setting};
 use mlir::melior::ir::OperationRef;
 use mlir_sys::{MlirDialectRegistry, MlirOperation, mlirDialectHandleInsertDialect};
-use ptx_atomics_pass::settings::SETTINGS;
-use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
+use ptx_atomics_common::settings::SETTINGS;
+use ptx_atomics_version::plugin::{PassPluginLibraryInfo, Plugin, Text};
 
 static CALLBACKS: Callbacks = Callbacks {
     argument: Text::new(mlir::ARGUMENT),

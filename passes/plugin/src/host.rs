@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 
 use ptx_atomics_llvm::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
-use ptx_atomics_plugin_common::Text;
+use ptx_atomics_version::plugin::Text;
 
 /// What the shim calls. Fields as in `shim.cpp`.
 #[repr(C)]

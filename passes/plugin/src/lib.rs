@@ -16,6 +16,9 @@ use std::{
 };
 
 use host::{Callbacks, PluginCallbacks};
+use ptx_atomics_common::{
+    AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
+};
 use ptx_atomics_llvm::{
     self as llvm,
     inkwell::{
@@ -24,12 +27,9 @@ use ptx_atomics_llvm::{
         values::AsValueRef,
     },
 };
-use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
-use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{
-    AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
-};
-use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
+use ptx_atomics_version::plugin::{PassPluginLibraryInfo, Plugin, Text};
+use ptx_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use ptx_optimize::Rewrites;
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";

@@ -3,6 +3,9 @@
 //! Each crate that needs LLVM has the features `llvm22` and `llvm23`, and hands them on to this one. What a crate must do
 //! otherwise for each stands in its module `version`.
 
+#[cfg(feature = "plugin")]
+pub mod plugin;
+
 use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command};
 
 #[cfg(all(feature = "llvm22", feature = "llvm23"))]

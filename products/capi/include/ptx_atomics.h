@@ -1,5 +1,5 @@
 /* What the library ptx_atomics_c gives to C and to every language that calls C. Made of the sources by cbindgen;
-   `INSTA_UPDATE=always cargo test -p ptx-atomics-c` makes it anew. docs/library.md has an example.
+   `INSTA_UPDATE=always cargo test -p ptx-atomics-capi` makes it anew. docs/library.md has an example.
 
    There is no state but that of sessions and results: every function may be called by any thread, and threads may share a
    session. All text is UTF-8, with a NUL behind it. Nothing is written to standard output. */

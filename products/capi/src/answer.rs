@@ -1,6 +1,6 @@
 //! What a caller gets: outputs and diagnostics, each text with a NUL behind it.
 
-use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_atomics_common::{Diagnostic, Errors};
 
 use crate::constants::{Level, Part, Status};
 

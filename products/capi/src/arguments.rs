@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use ptx_atomics_pass::Diagnostic;
+use ptx_atomics_common::Diagnostic;
 
 use crate::{
     answer::{Answer, Misuse, Text},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_atomics_pass::{Diagnostic, Location};
+use ptx_atomics_common::{Diagnostic, Location};
 use ptx_hazards::{Cause, Class, Finding, Kernel, Limits, Report, Verdict, Witnesses};
 use ptx_isa::{Module, ModuleError};
 use ptx_memory_model::kernel::shown;

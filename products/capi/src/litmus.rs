@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ptx_atomics_litmus::{Question, Subject, why};
-use ptx_atomics_pass::{Diagnostic, Location};
+use ptx_atomics_common::{Diagnostic, Location};
+use ptx_memory_model::report::{Question, Subject, why};
 use ptx_memory_model::{
     litmus::{Dialect, Error, Litmus, Read},
     outcome::Limits,

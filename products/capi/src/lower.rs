@@ -1,7 +1,7 @@
 //! `ptx_atomics_lower`.
 
-use ptx_atomics_helper::{Emit as Made, Job, Language as Written};
-use ptx_atomics_pass::{Diagnostic, Input};
+use ptx_atomics_common::helper::{Emit as Made, Job, Language as Written};
+use ptx_atomics_common::{Diagnostic, Input};
 
 use crate::{
     answer::{Answer, Message, Misuse, Text},

@@ -2,7 +2,7 @@
 
 use std::num::ParseIntError;
 
-use ptx_atomics_pass::{Diagnostic, Errors};
+use ptx_atomics_common::{Diagnostic, Errors};
 use ptx_execute::Given;
 use ptx_memory_model::ptx::readings::{self, Readings};
 

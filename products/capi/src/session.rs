@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ptx_atomics_helper::Helper;
+use ptx_atomics_common::helper::Helper;
 
 /// The command.
 const COMMAND: &str = "ptx-atomics";

@@ -1,7 +1,7 @@
 //! `ptx_atomics_table`.
 
-use ptx_atomics_pass::{Diagnostic, Settings};
-use ptx_atomics_table::Table;
+use ptx_atomics_common::{Diagnostic, Settings};
+use ptx_lowering::table::Table;
 
 use crate::{
     answer::{Answer, Misuse},

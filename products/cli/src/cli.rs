@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use ptx_atomics::execute::{Dim3, Options as ExecuteOptions, Schedule};
 use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
@@ -19,7 +20,6 @@ use ptx_atomics::{
     },
 };
 use ptx_atomics_conformance as conformance;
-use ptx_execute::{Dim3, Options as ExecuteOptions, Schedule};
 use regex::Regex;
 use strum::IntoStaticStr;
 

@@ -2,11 +2,11 @@
 
 use std::{env, fs, path::Path, process::ExitCode, thread};
 
+use ptx_atomics::ptx::assembler::{Assembler, HELP};
 use ptx_atomics::{
     lowering::{PtxVersion, Sm, Target},
     pass::{Diagnostic, Errors},
 };
-use ptx_atomics_assembler::{Assembler, HELP};
 use ptx_atomics_conformance::{
     Baseline, Cell, Compiler, Standing, Suite, Template, Verdict, backend,
     report::{Results, json, junit, percent},

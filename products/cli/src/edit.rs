@@ -1,6 +1,6 @@
 //! Edits of PTX that mend a finding, as machines and editors take them.
 
-use ptx_hazards::Position;
+use ptx_atomics::hazards::Position;
 
 /// An instruction to be put in, or in place of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Edit {
     }
 }
 
-impl From<&ptx_hazards::Edit> for Edit {
-    fn from(edit: &ptx_hazards::Edit) -> Self {
+impl From<&ptx_atomics::hazards::Edit> for Edit {
+    fn from(edit: &ptx_atomics::hazards::Edit) -> Self {
         let side = match edit.position {
             Position::Before => Side::Before,
             Position::After => Side::After,

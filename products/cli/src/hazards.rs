@@ -34,7 +34,7 @@ use crate::{
 pub fn run(args: &CheckArgs) -> ExitCode {
     let KernelArgs { paths, format, baseline, write_baseline, strict, .. } = &args.kernels;
     let (format, profile) =
-        (format.unwrap_or(CheckFormat::Text), ptx_atomics_litmus::profile(args.readings.readings()));
+        (format.unwrap_or(CheckFormat::Text), ptx_atomics::memory_model::report::profile(args.readings.readings()));
     let known = baseline.as_ref().map(|path| Baseline::read(path)).transpose();
     let mut known = match known {
         Ok(known) => known,

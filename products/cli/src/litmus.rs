@@ -11,6 +11,9 @@ use std::{
 
 use clap::{CommandFactory, error::ErrorKind};
 use indicatif::ParallelProgressIterator;
+use ptx_atomics::memory_model::report::{
+    Answer, Diagram, OUTCOMES, Question, Subject, TestReport, dot, svg, text, why,
+};
 use ptx_atomics::{
     memory_model::{
         kernel::Compiled,
@@ -20,7 +23,6 @@ use ptx_atomics::{
     },
     pass::{Diagnostic, Errors},
 };
-use ptx_atomics_litmus::{Answer, Diagram, OUTCOMES, Question, Subject, TestReport, dot, svg, text, why};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 

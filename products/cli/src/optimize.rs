@@ -9,15 +9,15 @@ use std::{
 
 use clap::Args;
 use itertools::Itertools;
+use ptx_atomics::execute::{Device, Dim3, FindingKind, Given, search};
+use ptx_atomics::hazards::{Limits, Verdict};
+use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::optimize::{Least, Rewrites};
-use ptx_atomics::rewrite::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module},
 };
-use ptx_execute::{Device, Dim3, FindingKind, Given, search};
-use ptx_hazards::{Limits, Verdict};
 
 use crate::{
     input::{self, Kind, Program, cannot},
@@ -184,8 +184,8 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
         |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
     let modules = [read(before)?, read(after)?];
     let found = modules.each_ref().map(|module| {
-        let kernels = ptx_hazards::read(module);
-        let wrong = kernels.iter().flat_map(|kernel| ptx_hazards::check(kernel, Readings::DEFAULT).findings);
+        let kernels = ptx_atomics::hazards::read(module);
+        let wrong = kernels.iter().flat_map(|kernel| ptx_atomics::hazards::check(kernel, Readings::DEFAULT).findings);
         let wrong = wrong.filter(|finding| matches!(finding.verdict, Verdict::Wrong | Verdict::NotChecked));
         wrong.map(|finding| (finding.kernel, finding.rule)).counts()
     });
@@ -219,11 +219,12 @@ fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, deadline: 
     };
     modules.each_ref().map(|module| {
         (0..3).any(|seed| {
-            let options = ptx_hazards::options(seed, Limits::default());
+            let options = ptx_atomics::hazards::options(seed, Limits::default());
             let Ok(mut device) = Device::new(module, options) else { return false };
             let launched = launch.launch(&mut device);
-            let races =
-                |report: ptx_execute::Report| report.findings.iter().any(|found| found.kind == FindingKind::Race);
+            let races = |report: ptx_atomics::execute::Report| {
+                report.findings.iter().any(|found| found.kind == FindingKind::Race)
+            };
             Instant::now() < deadline && device.launch(&launched).is_ok_and(races)
         })
     })

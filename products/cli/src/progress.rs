@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-use ptx_execute::Progress;
+use ptx_atomics::execute::Progress;
 
 /// A bar for so many things; of one alone there is none.
 pub fn bar(count: usize, things: &str) -> ProgressBar {

@@ -6,8 +6,8 @@ pub mod placed;
 
 use std::process::ExitCode;
 
+use ptx_atomics::races::check::{Report, Verdict};
 use ptx_atomics::{memory_model::kernel::shown, pass::Diagnostic};
-use ptx_races::check::{Report, Verdict};
 
 use self::file::{File, of_program};
 use crate::{

@@ -16,11 +16,11 @@ use std::{
 use indicatif::ParallelProgressIterator;
 pub use json::JsonSite;
 pub use place::Shown;
+use ptx_atomics::execute::Options;
+use ptx_atomics::hazards::Limits;
+use ptx_atomics::launch::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
+pub use ptx_atomics::launch::{comment::quoted, sizes};
 use ptx_atomics::{pass::Errors, ptx::Module};
-use ptx_execute::Options;
-use ptx_hazards::Limits;
-use ptx_launch::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
-pub use ptx_launch::{comment::quoted, sizes};
 use rayon::prelude::*;
 pub use text::sites;
 
@@ -77,7 +77,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 
 /// Runs a plan with all its seeds.
 fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
-    let base = if args.like_check { ptx_hazards::options(0, Limits::default()) } else { Options::default() };
+    let base = if args.like_check { ptx_atomics::hazards::options(0, Limits::default()) } else { Options::default() };
     let options = Options {
         races: args.races != RaceMode::Off,
         step_limit: args.step_limit,

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use ptx_atomics::lowering::table::Table;
 use ptx_atomics::{lowering::UnknownTarget, pass::Diagnostic};
-use ptx_atomics_table::Table;
 
 use crate::{
     cli::{Format, TableArgs},

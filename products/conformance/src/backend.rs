@@ -1,10 +1,10 @@
 //! What a version of LLVM prints for every atomic and fence, as a table for `embed = native`.
 
-use ptx_atomics_lowering::{
+use ptx_atomics_common::backend::{Asked, Backend, Measured, Plain};
+use ptx_lowering::{
     AtomicOp, Policy, Target, lower,
     ptx::{Code, Function, Instruction, Space},
 };
-use ptx_atomics_pass::backend::{Asked, Backend, Measured, Plain};
 use rayon::prelude::*;
 
 use crate::{

@@ -13,7 +13,7 @@ use crate::{
     suite::Outcome,
     verdict::{Standing, Verdict},
 };
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 /// The functions that failed before, and how. In its text a line stands for several functions, where braces stand for each of the
 /// words in them: `sm_90 ptx86 rmw-{add,sub}-i32-acquire-{gpu,sys}-global ordering`.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower,
     ptx::{Scope, Space},
 };

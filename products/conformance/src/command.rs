@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 use crate::verdict::Verdict;
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Target,
     ptx::{Code, Function, Item, Module, ModuleErrors},
 };

@@ -2,7 +2,7 @@
 //!
 //! The parameters become the registers of a sequence: the address, and two operands. What is returned becomes its result.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     A, B, C, D, Sequence, interpret,
     ptx::{
         AluOp, Code, Function, Guard, Head, Instruction, Jump, Ld, Name, Operand, Other, Parameter, Space, St,
@@ -205,7 +205,7 @@ fn window(space: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::{interpret::Machine, ptx::Module};
+    use ptx_lowering::{interpret::Machine, ptx::Module};
 
     use super::*;
 

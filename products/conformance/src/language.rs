@@ -1,6 +1,6 @@
 //! The functions of the suite as source text, in the language that a compiler takes.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Operation, Ordering, RmwOp, SyncScope, Target,
     ptx::{Scope, Space},
 };

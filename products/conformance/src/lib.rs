@@ -7,9 +7,9 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use ptx_atomics_assembler::Assembler;
+//! use ptx_isa::assembler::Assembler;
 //! use ptx_atomics_conformance::{Compiler, Language, Suite, Template, Verdict};
-//! use ptx_atomics_lowering::Target;
+//! use ptx_lowering::Target;
 //!
 //! let target = Target::new("sm_90".parse()?, Some("ptx88".parse()?))?;
 //! let words = ["llc", "-mcpu={sm}", "-mattr=+{ptx}", "{input}", "-o", "{output}"];

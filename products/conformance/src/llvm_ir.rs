@@ -1,6 +1,6 @@
 //! Operations in the words of LLVM IR.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Scope, Space},
 };

@@ -2,7 +2,7 @@
 //! own arithmetic, and of that of others.
 
 use half::{bf16, f16};
-use ptx_atomics_lowering::{RmwOp, Type, ptx::arithmetic::mask};
+use ptx_lowering::{RmwOp, Type, ptx::arithmetic::mask};
 
 /// A value of a scalar type as a number, and back. Half floats by a library, not by the interpreter's own code.
 fn float(ty: Type, bits: u128) -> f64 {

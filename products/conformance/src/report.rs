@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{RmwOp, Target};
+use ptx_lowering::{RmwOp, Target};
 use serde::Serialize;
 use strum::EnumMessage;
 

@@ -3,7 +3,7 @@
 use std::{fmt::Write, fs, io, path::Path};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{Policy, lower};
+use ptx_lowering::{Policy, lower};
 
 use crate::{
     report::{Class, Results},

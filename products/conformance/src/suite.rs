@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ptx_atomics_assembler::{Assembler, Error};
-use ptx_atomics_judge::{BasicBlock, ExtraKind, FunctionJudgement, Judgement, Note, judge_function};
-use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function, sass::Family};
+use ptx_isa::assembler::{Assembler, Error};
+use ptx_judge::{BasicBlock, ExtraKind, FunctionJudgement, Judgement, Note, judge_function};
+use ptx_lowering::{PtxVersion, Target, ptx::Function, sass::Family};
 use rayon::prelude::*;
 
 use crate::{

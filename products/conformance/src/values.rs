@@ -1,7 +1,7 @@
 //! The values that a function of any compiler computes, against what its operation gives.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Operation, RmwOp, Sequence, SyncScope, Type,
     interpret::{Access, MEMORY, Machine, Stuck},
     ptx::{Code, Function, Space, arithmetic::mask, syntax::Text},
@@ -193,7 +193,7 @@ pub fn is_shared(cell: &Cell) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::{Target, ptx::Module};
+    use ptx_lowering::{Target, ptx::Module};
 
     use super::*;
     use crate::language::Language;

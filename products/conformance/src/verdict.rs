@@ -1,6 +1,6 @@
 //! What became of a function.
 
-use ptx_atomics_judge::Loss;
+use ptx_judge::Loss;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 

@@ -11,7 +11,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::ptx::{Module, Target};
-use ptx_atomics_assembler::{Assembler, HELP};
+use ptx_isa::assembler::{Assembler, HELP};
 
 use crate::{
     change::{Asked, Change},

@@ -1,7 +1,7 @@
 //! Choices that go together: where the choice of a field is possible with none of the others, a field is changed.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{Ordering, Policy, PtxVersion, Sm, Target, Type, Unsupported, lower};
+use ptx_lowering::{Ordering, Policy, PtxVersion, Sm, Target, Type, Unsupported, lower};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use strum::IntoEnumIterator;
@@ -89,7 +89,7 @@ fn instead(field: &str, value: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::ptx::Space;
+    use ptx_lowering::ptx::Space;
     use serde_json::json;
 
     use super::*;

@@ -162,7 +162,7 @@ impl Asked {
     fn wait(&self, kernel: &Kernel, Shown { finding, level, executed }: Shown) -> Finding {
         let test = ptx_hazards::litmus(kernel, &finding, self.readings);
         let test = test.filter(|_| finding.verdict != Verdict::NotChecked);
-        let explained = test.and_then(|test| ptx_atomics_litmus::of_finding(&test.to_string(), self.readings));
+        let explained = test.and_then(|test| ptx_memory_model::report::of_finding(&test.to_string(), self.readings));
         let remedy = finding.remedy.as_ref();
         let edits = remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| Edit {
             line: edit.line,

@@ -1,11 +1,11 @@
 //! What the fields of the pages may hold, for their lists.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_atomics_common::FpChoice;
+use ptx_lowering::{
     Ordering, PtxVersion, Sm, Strategy, Type,
     ptx::{Scope, Space},
 };
-use ptx_atomics_pass::FpChoice;
 use serde_json::json;
 use strum::IntoEnumIterator;
 

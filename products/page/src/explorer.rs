@@ -1,14 +1,14 @@
 //! The PTX of one operation: what it is, what it differs in, what it needs and costs.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{
+use ptx_atomics_common::settings::{self, Settings};
+use ptx_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     abi::{ABI, RowName, Step},
     lower,
     ptx::{Instruction, Space},
     sass::{Family, Note, Sass},
 };
-use ptx_atomics_pass::settings::{self, Settings};
 use serde::{Deserialize, Serialize};
 use strum::{EnumMessage, IntoEnumIterator};
 

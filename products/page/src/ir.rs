@@ -2,8 +2,8 @@
 //!
 //! What a pass knows of a whole module is not known here: attributes of functions, flags of the module, and what inlining brings.
 
-use ptx_atomics_lowering::{Ordering, SyncScope};
-use ptx_atomics_pass::{address_space, operation::SYNC_SCOPES};
+use ptx_atomics_common::{address_space, operation::SYNC_SCOPES};
+use ptx_lowering::{Ordering, SyncScope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::{str::FromStr, time::Duration};
 
-use ptx_atomics_litmus::{OUTCOMES, Question as Asked, Subject, TestReport, svg};
+use ptx_memory_model::report::{OUTCOMES, Question as Asked, Subject, TestReport, svg};
 use ptx_memory_model::{
     condition::Quantifier,
     litmus::{self, Dialect, Litmus},
@@ -47,7 +47,7 @@ enum Badge {
 }
 
 impl Badge {
-    fn of(quantifier: Quantifier, answer: &ptx_atomics_litmus::Answer) -> Self {
+    fn of(quantifier: Quantifier, answer: &ptx_memory_model::report::Answer) -> Self {
         match (quantifier, answer.holds) {
             _ if answer.race.is_some() => Self::Race,
             (_, None) => Self::Unknown,
@@ -64,7 +64,7 @@ impl Badge {
 pub struct Known {
     badge: Badge,
     /// What the command's JSON has of it.
-    answer: ptx_atomics_litmus::Answer,
+    answer: ptx_memory_model::report::Answer,
     /// What the command prints of it with `--explain --outcomes`.
     text: String,
     /// What it draws; nothing where there is no execution.

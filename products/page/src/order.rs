@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use itertools::Itertools;
-use ptx_atomics_judge::{BasicBlock, Note, judge_function};
-use ptx_atomics_lowering::AtomicOp;
 use ptx_isa::{Function, Module};
+use ptx_judge::{BasicBlock, Note, judge_function};
+use ptx_lowering::AtomicOp;
 use serde::Serialize;
 use serde_json::Value;
 use strum::EnumMessage;

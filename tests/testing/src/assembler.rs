@@ -6,8 +6,8 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_atomics_assembler::Error;
-use ptx_atomics_lowering::{PtxVersion, Target};
+use ptx_isa::assembler::Error;
+use ptx_lowering::{PtxVersion, Target};
 
 use crate::root;
 
@@ -67,9 +67,9 @@ impl Assembler {
         self.installed()?.assemble_to(output, target, ptx).map(drop).map_err(|error| self.kept(error, ptx))
     }
 
-    fn installed(&self) -> Result<&'static ptx_atomics_assembler::Assembler, Failed> {
-        static INSTALLED: LazyLock<Vec<Result<ptx_atomics_assembler::Assembler, Error>>> = LazyLock::new(|| {
-            ASSEMBLERS.iter().map(|assembler| ptx_atomics_assembler::Assembler::of(assembler.program())).collect()
+    fn installed(&self) -> Result<&'static ptx_isa::assembler::Assembler, Failed> {
+        static INSTALLED: LazyLock<Vec<Result<ptx_isa::assembler::Assembler, Error>>> = LazyLock::new(|| {
+            ASSEMBLERS.iter().map(|assembler| ptx_isa::assembler::Assembler::of(assembler.program())).collect()
         });
         let index = ASSEMBLERS.iter().position(|known| known.name == self.name).expect("one of them");
         INSTALLED[index].as_ref().map_err(Failed::from)
@@ -88,7 +88,7 @@ impl Assembler {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::Sm;
+    use ptx_lowering::Sm;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use itertools::{Itertools, iproduct};
 use ptx_atomics_conformance::llvm_ir;
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
 };

@@ -21,7 +21,7 @@ use std::{
 };
 
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::Target;
+use ptx_lowering::Target;
 
 pub use crate::assembler::{ASSEMBLERS, Assembler};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ptx_atomics_judge::Strength;
-use ptx_atomics_lowering::{
+use ptx_judge::Strength;
+use ptx_lowering::{
     AtomicOp, Sequence, Strategy, Target, lower,
     ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, StSem},
 };

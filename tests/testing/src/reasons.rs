@@ -1,7 +1,7 @@
 //! Why the instruction set has no such operation on a target, without the code that lowers: the table of
 //! `docs/rejections.md`.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Operation, PtxVersion, SyncScope, Target,
     ptx::{Scope, Space},
 };

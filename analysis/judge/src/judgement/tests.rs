@@ -1,4 +1,4 @@
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, RmwOp, Type,
     ptx::{Module, Scope, Space},
 };

@@ -24,7 +24,7 @@
 //! `fence.sc` in front of a sequentially consistent access; two of them side by side are in the same places of the order of
 //! all `fence.sc` (8.9.2).
 
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
+use ptx_lowering::{AtomicOp, Operation, Ordering};
 
 use crate::{
     edit::{Change, Editor, EventPlace, from_the_back, from_the_front},

@@ -17,7 +17,7 @@
 //! the program may keep what they have read.
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{AtomicOp, Form, Operation, Ordering};
+use ptx_lowering::{AtomicOp, Form, Operation, Ordering};
 use rustc_hash::FxHashMap;
 
 use crate::{

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
+use ptx_lowering::{AtomicOp, Operation, Ordering};
 
 use crate::{
     cost::Cost,

@@ -19,7 +19,7 @@
 //! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
 //! the CTA, unless a thread of the cluster maps it (`mapa`).
 
-use ptx_atomics_lowering::AtomicOp;
+use ptx_lowering::AtomicOp;
 use rustc_hash::FxHashMap;
 
 use crate::{

@@ -16,7 +16,7 @@
 //! what makes its writes visible (8.9.4). Such instructions are unknown here, and so is what a call may start. What is sequentially
 //! consistent at a wider scope orders with other CTAs, wherever its location is.
 
-use ptx_atomics_lowering::{AtomicOp, Ordering};
+use ptx_lowering::{AtomicOp, Ordering};
 
 use crate::{
     edit::{Change, Editor, EventPlace},

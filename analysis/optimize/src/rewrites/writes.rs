@@ -12,7 +12,7 @@
 //!
 //! The gain is under contention, where a write takes the line from all others and a read does not; costs do not show it.
 
-use ptx_atomics_lowering::{AtomicOp, Operation};
+use ptx_lowering::{AtomicOp, Operation};
 
 use crate::{
     edit::{Editor, from_the_front},
@@ -29,7 +29,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
     from_the_front(editor.function, &facts, |atomic, fact, event| {
         let fence = options.met(Condition::NoReleaseFence, !fact.released);
         if let Operation::Rmw(rmw, access) = atomic.op.operation {
-            let allowed = Operation::Rmw(rmw, ptx_atomics_lowering::Access { may_skip_write: true, ..access });
+            let allowed = Operation::Rmw(rmw, ptx_lowering::Access { may_skip_write: true, ..access });
             let op = AtomicOp { operation: allowed, ..atomic.op };
             // What releases is lowered as if it had no permission.
             if editor.costs.differs(&op, &atomic.op) {

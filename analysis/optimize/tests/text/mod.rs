@@ -5,11 +5,11 @@
 //! succeeds. `plain`, `barrier` and `call g` are accesses of other data, a barrier and a call. A block behind `(0 1)` is on
 //! that edge.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Target, Type,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
+use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
 
 fn order(word: &str) -> Ordering {
     word.parse().unwrap_or_else(|_| panic!("{word}"))

@@ -1,6 +1,6 @@
 //! A sequence in a straight line, and what of it is not the operation's own.
 
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp, Sequence, SyncScope,
     ptx::{AluOp, Atom, Fence, FenceSem, Instruction, Ld, LdSem, Scope, Space, St, StSem, Statement},
 };
@@ -93,7 +93,7 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type};
+    use ptx_lowering::{Access, Operation, Ordering, RmwOp, Type};
 
     use super::*;
 

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, PtxVersion, RmwOp, SyncScope, Target, Type};
+use ptx_lowering::{AtomicOp, Operation, Ordering, PtxVersion, RmwOp, SyncScope, Target, Type};
 
 /// What an operation asks for, in the words of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -251,7 +251,7 @@ fn row(text: &'static str) -> Option<Row> {
 
 #[cfg(test)]
 mod tests {
-    use ptx_atomics_lowering::{
+    use ptx_lowering::{
         Access,
         ptx::{Scope, Space},
     };

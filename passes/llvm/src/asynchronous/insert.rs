@@ -105,7 +105,7 @@ fn assembly<'c>(module: &Module<'c>, builder: &Builder<'c>, instruction: &str) -
 #[cfg(test)]
 mod tests {
     use inkwell::{OptimizationLevel, context::Context};
-    use ptx_atomics_pass::{Input, Options, Settings};
+    use ptx_atomics_common::{Input, Options, Settings};
 
     use super::*;
     use crate::{asynchronous::listing::Listing, value::instructions};

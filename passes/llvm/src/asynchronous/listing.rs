@@ -12,8 +12,8 @@ use inkwell::{
     module::Module,
     values::AsValueRef,
 };
-use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Options};
+use ptx_atomics_common::{Diagnostic, Errors, Input, Options};
+use ptx_optimize::Rewrites;
 
 use crate::{emit, lower::lower, machine, value::instructions};
 

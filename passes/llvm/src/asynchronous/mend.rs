@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ptx_atomics_pass::{AsyncMode, Diagnostic, Errors, Location, Outcome, Remark, relocated};
+use ptx_atomics_common::{AsyncMode, Diagnostic, Errors, Location, Outcome, Remark, relocated};
 use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use strum::EnumMessage;

@@ -7,7 +7,7 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, InstructionValue},
 };
-use ptx_atomics_pass::{Input, Location};
+use ptx_atomics_common::{Input, Location};
 use rustc_hash::FxHashMap;
 
 use crate::value::{callee, debug_location, inline_assembly, instructions, name};

@@ -1,9 +1,9 @@
 //! What is missing is what a stand-in for the check says, so that these are tests of the insertion alone.
 
 use inkwell::{OptimizationLevel, context::Context};
-use ptx_atomics_lowering::Target;
-use ptx_atomics_pass::{Diagnostic, remarks};
+use ptx_atomics_common::{Diagnostic, remarks};
 use ptx_hazards::{Edit, Finding, Remedy, Rule, Verdict};
+use ptx_lowering::Target;
 
 use super::*;
 use crate::emit;

@@ -11,9 +11,9 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, PointerValue},
 };
-use ptx_atomics_lowering::ptx::Scope;
-use ptx_atomics_optimize::Address;
-use ptx_atomics_pass::{Condition, Options};
+use ptx_atomics_common::{Condition, Options};
+use ptx_lowering::ptx::Scope;
+use ptx_optimize::Address;
 use rustc_hash::FxHashMap;
 
 use super::variable;

@@ -6,9 +6,9 @@ use inkwell::{
     llvm_sys::{LLVMOpcode, LLVMTailCallKind, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, InstructionValue},
 };
-use ptx_atomics_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
-use ptx_atomics_optimize::{Event, Function};
-use ptx_atomics_pass::operation::sync_scope_name;
+use ptx_atomics_common::operation::sync_scope_name;
+use ptx_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
+use ptx_optimize::{Event, Function};
 use rustc_hash::FxHashSet;
 
 use super::feed::Fed;

@@ -5,12 +5,12 @@ use inkwell::{
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMTypeKind, core::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_optimize::EventKind;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Condition, Options, assembly,
     callee::{Declared, Effect, OF_NVIDIA},
 };
+use ptx_lowering::ptx::Space;
+use ptx_optimize::EventKind;
 
 use crate::{
     memory::memory_of,

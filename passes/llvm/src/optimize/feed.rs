@@ -7,12 +7,12 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::{
+use ptx_atomics_common::{Condition, Options};
+use ptx_lowering::{
     AtomicOp,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Atomic, Block, End, Event, EventKind, Function};
-use ptx_atomics_pass::{Condition, Options};
+use ptx_optimize::{Atomic, Block, End, Event, EventKind, Function};
 use rustc_hash::FxHashMap;
 
 use super::{

@@ -6,12 +6,12 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
-use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Condition, Options, address_space, assembly,
     callee::Declared,
     cluster::{self, Function},
 };
+use ptx_lowering::ptx::Space;
 use rustc_hash::FxHashMap;
 
 use super::call;

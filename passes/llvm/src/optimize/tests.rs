@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use inkwell::{context::Context, module::Module};
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, PtxVersion, SyncScope, Target, ptx::Scope};
-use ptx_atomics_optimize::{Atomic, Block, Event, EventKind, Function, Rewrites};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Input, Options,
     operation::{describe, sync_scope_name},
 };
+use ptx_lowering::{AtomicOp, Operation, Ordering, PtxVersion, SyncScope, Target, ptx::Scope};
+use ptx_optimize::{Atomic, Block, Event, EventKind, Function, Rewrites};
 
 use super::*;
 use crate::read;
@@ -553,7 +553,7 @@ fn what_is_done_is_what_was_decided() {
         if random.below(2) == 0 {
             change(&mut after, &mut random);
         } else {
-            ptx_atomics_optimize::optimize(&mut after, &rewriting(options.policy, &options));
+            ptx_optimize::optimize(&mut after, &rewriting(options.policy, &options));
         }
         apply::apply(&before, &after, &module.get_context(), options.default_scope);
         module.verify().unwrap_or_else(|error| panic!("{}\n{text}", error.to_string_lossy()));

@@ -5,8 +5,8 @@
 //! textures and surfaces are bound by the host: both are annotated.
 
 use inkwell::llvm_sys::{LLVMLinkage, LLVMOpcode, core::*, prelude::*};
-use ptx_atomics_lowering::ptx::{Scope, Space};
-use ptx_atomics_pass::{Condition, Options, address_space};
+use ptx_atomics_common::{Condition, Options, address_space};
+use ptx_lowering::ptx::{Scope, Space};
 
 use crate::value::message;
 

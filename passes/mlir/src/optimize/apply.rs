@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use melior::ir::{Block, BlockLike, BlockRef, ValueLike, operation::OperationLike};
 use mlir_sys::*;
-use ptx_atomics_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
-use ptx_atomics_optimize::{Event, Function};
-use ptx_atomics_pass::operation::sync_scope_name;
+use ptx_atomics_common::operation::sync_scope_name;
+use ptx_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
+use ptx_optimize::{Event, Function};
 
 use super::feed::Fed;
 use crate::{

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use melior::ir::{RegionLike, Type, Value, ValueLike, attribute::FlatSymbolRefAttribute, operation::OperationLike};
-use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_optimize::EventKind;
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     assembly,
     callee::{Declared, Effect},
 };
+use ptx_lowering::ptx::Space;
+use ptx_optimize::EventKind;
 
 use crate::{
     diagnostic::FUNCTIONS,

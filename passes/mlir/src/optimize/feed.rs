@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use melior::ir::{BlockLike, BlockRef, RegionLike, RegionRef, Value, operation::OperationLike};
-use ptx_atomics_lowering::{
+use ptx_lowering::{
     AtomicOp,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
+use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
 
 use super::{
     effect::{self, Bodies},

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use melior::ir::{Attribute, ValueLike, operation::OperationLike};
-use ptx_atomics_lowering::{Target, ptx::Space};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     address_space,
     cluster::{self, Function},
 };
+use ptx_lowering::{Target, ptx::Space};
 
 use super::effect::{self, Bodies};
 use crate::{

@@ -5,11 +5,11 @@
 //! atomic accesses the memory that the storage class says.
 
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
-use ptx_atomics_lowering::{Ordering, RmwOp};
-use ptx_atomics_pass::{
+use ptx_atomics_common::{
     Errors, Options,
     operation::{Opcode, Problem, SYNC_SCOPES},
 };
+use ptx_lowering::{Ordering, RmwOp};
 
 use super::{
     module,

@@ -9,7 +9,7 @@ use melior::ir::{
     operation::{OperationBuilder, OperationLike},
 };
 use mlir_sys::*;
-use ptx_atomics_pass::{Diagnostic, Errors, operation::Problem};
+use ptx_atomics_common::{Diagnostic, Errors, operation::Problem};
 
 use super::words::{enumerator, short, storage_class};
 use crate::{

@@ -1,7 +1,7 @@
 //! Findings as one JSON array.
 
+use ptx_atomics::hazards::Cause;
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::Cause;
 use serde::Serialize;
 
 use super::placed::Placed;
@@ -94,7 +94,7 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
     }
 }
 
-fn execution<'a>((seed, found): (u64, &'a ptx_execute::Finding), command: Option<&'a str>) -> Execution<'a> {
+fn execution<'a>((seed, found): (u64, &'a ptx_atomics::execute::Finding), command: Option<&'a str>) -> Execution<'a> {
     let (first, second) = (found.other.as_ref().map(Into::into), (&found.site).into());
     Execution { command, kind: found.kind.to_string(), seed, message: &found.message, first, second }
 }

@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ptx_atomics::execute::Given;
+use ptx_atomics::hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module as Ptx, ModuleError, Places},
 };
-use ptx_execute::Given;
-use ptx_hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
 
 use crate::{
     cli::{Check, CheckArgs, CheckFormat, KernelArgs},
@@ -179,7 +179,7 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
     let damaged = damaged.map(|function| not_checked(&function.name));
     let KernelArgs { block, grid, params, .. } = &args.kernels;
     let parameters = params.iter().map(|(name, number)| (name.clone(), number.cast_signed())).collect();
-    let kernels = ptx_hazards::read_with(module, &Options { block: *block, grid: *grid, parameters });
+    let kernels = ptx_atomics::hazards::read_with(module, &Options { block: *block, grid: *grid, parameters });
     let wanted = |name: &str| match &args.kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
@@ -201,11 +201,12 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let limit = args.kernels.time_limit;
     let time = if limit.is_zero() { Duration::MAX } else { limit.max(ENOUGH) };
     let until = Instant::now().checked_add(time.min(args.kernels.until.left()));
-    let report = ptx_hazards::check_until(kernel, readings, until).distinct();
+    let report = ptx_atomics::hazards::check_until(kernel, readings, until).distinct();
     let wanted = args.kernels.explain && args.kernels.format.is_none_or(|format| format == CheckFormat::Text);
     let explain = |finding: &Finding| {
-        let test = ptx_hazards::litmus(kernel, finding, readings).filter(|_| finding.verdict != Verdict::NotChecked)?;
-        ptx_atomics_litmus::of_finding(&test.to_string(), readings)
+        let test = ptx_atomics::hazards::litmus(kernel, finding, readings)
+            .filter(|_| finding.verdict != Verdict::NotChecked)?;
+        ptx_atomics::memory_model::report::of_finding(&test.to_string(), readings)
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
     let witnesses = witnesses(&args.kernels, module, kernel, &report);
@@ -229,7 +230,7 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
     };
     let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
-    ptx_hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()
+    ptx_atomics::hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()
 }
 
 /// A kernel that is not read.

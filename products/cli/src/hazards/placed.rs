@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use itertools::Itertools;
+use ptx_atomics::hazards::{Cause, Finding, Position, Rule, Shown, Witness};
+pub use ptx_atomics::hazards::{Executed, Level};
 use ptx_atomics::{
     isolated::{Site, Unoptimized},
     pass::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Cause, Finding, Position, Rule, Shown, Witness};
-pub use ptx_hazards::{Executed, Level};
 
 use super::kernels::{Checked, Module, Origin};
 use crate::{cli::Check, edit::Edit};
@@ -61,7 +61,7 @@ impl Placed {
             Origin::Ir(lines) => in_source(finding, input, lines),
         };
         let proposed = |kernel: &Checked| {
-            let shown = ptx_hazards::shown(&kernel.report, kernel.witnesses.as_ref(), kernel.has_block);
+            let shown = ptx_atomics::hazards::shown(&kernel.report, kernel.witnesses.as_ref(), kernel.has_block);
             let placed = shown.into_iter().enumerate().map(|(number, Shown { finding, level, executed })| {
                 let repeat = executed.witness().map(command);
                 let explained = kernel.explained.get(number).cloned().flatten();
@@ -191,9 +191,9 @@ fn beside(at: &Location, file: &str) -> String {
 }
 
 /// What is to be inserted, and where in the source.
-fn insertions(edits: &[ptx_hazards::Edit], place: impl Fn(u32) -> Option<String>) -> String {
+fn insertions(edits: &[ptx_atomics::hazards::Edit], place: impl Fn(u32) -> Option<String>) -> String {
     let instructions = edits.iter().map(|edit| &edit.instruction).unique().join(" and ");
-    let side = |edit: &ptx_hazards::Edit| match edit.position {
+    let side = |edit: &ptx_atomics::hazards::Edit| match edit.position {
         Position::Before => "in front of",
         Position::After => "behind",
     };

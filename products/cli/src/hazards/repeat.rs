@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use ptx_atomics::hazards::Witness;
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::Witness;
 
 use super::kernels::{Module, Origin};
 use crate::{cli::CheckArgs, input::Kind, run::quoted};

@@ -1,7 +1,7 @@
 //! Findings as a log in SARIF.
 
+use ptx_atomics::hazards::Rule;
 use ptx_atomics::{memory_model::kernel::shown, pass::Diagnostic};
-use ptx_hazards::Rule;
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};
 

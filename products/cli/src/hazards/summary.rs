@@ -5,9 +5,9 @@ use std::{
     fmt::{self, Display, Formatter},
 };
 
+use ptx_atomics::hazards::Report;
 use ptx_atomics::pass::Diagnostic;
-use ptx_hazards::Report;
-use ptx_races::check::Verdict::Free;
+use ptx_atomics::races::check::Verdict::Free;
 use strum::IntoEnumIterator;
 
 use crate::order::Verdict;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use annotate_snippets::Level as Shown;
+use ptx_atomics::hazards::Rule;
 use ptx_atomics::{
     memory_model::kernel::shown,
     pass::{Diagnostic, Input},
 };
-use ptx_hazards::Rule;
 
 use super::placed::{Level, Placed};
 use crate::render::{self, Message};

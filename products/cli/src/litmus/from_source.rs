@@ -22,7 +22,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Errors, Location},
 };
 
-use ptx_atomics_litmus::{OUTCOMES, first_rows, why};
+use ptx_atomics::memory_model::report::{OUTCOMES, first_rows, why};
 
 use crate::{cli::LitmusArgs, input};
 

@@ -1,6 +1,7 @@
 //! What an instruction of PTX orders, what asks for it, and what it costs: all as the tables of the other rooms have it.
 
 use itertools::Itertools;
+use ptx_atomics::hazards::EventKind;
 use ptx_atomics::{
     judge::stated_operations,
     lowering::{
@@ -16,7 +17,6 @@ use ptx_atomics::{
     },
 };
 use ptx_atomics_conformance::llvm_ir::{self, Spelling};
-use ptx_hazards::EventKind;
 use strum::EnumMessage;
 
 use super::document::About;
@@ -202,9 +202,9 @@ fn documented(text: Option<&'static str>) -> String {
 
 /// The proxies through which the check takes an instruction to access memory.
 fn proxies(instruction: &str) -> Vec<String> {
-    let kernels = ptx_hazards::read(&alone(instruction, ".visible .entry"));
+    let kernels = ptx_atomics::hazards::read(&alone(instruction, ".visible .entry"));
     let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);
-    let accesses = events.flat_map(|event| -> Vec<&ptx_hazards::Access> {
+    let accesses = events.flat_map(|event| -> Vec<&ptx_atomics::hazards::Access> {
         match &event.kind {
             EventKind::Access(access) | EventKind::Global(access) | EventKind::Atomic { access, .. } => vec![access],
             EventKind::Start(start) => start.accesses.iter().collect(),

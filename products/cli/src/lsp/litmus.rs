@@ -1,13 +1,13 @@
 //! What is said of litmus tests: errors of their text, and what the memory model answers.
 
 use lsp_types::{Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity as Severity, Location, Range};
+use ptx_atomics::memory_model::report::{Question, Subject, TestReport, word};
 use ptx_atomics::memory_model::{
     condition::Quantifier,
     litmus::{Dialect, Error, Litmus, Read},
     outcome::Limits,
     ptx::Conventions,
 };
-use ptx_atomics_litmus::{Question, Subject, TestReport, word};
 
 use super::document::{Document, How, Said};
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use ptx_atomics::races::check::{Options, Report, check_kernel};
 use ptx_atomics::{
     memory_model::kernel::shown,
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Function, Head, Module, ModuleError, Places, flat::Library},
 };
-use ptx_races::check::{Options, Report, check_kernel};
 
 use crate::{
     cli::{CheckArgs, KernelArgs},
@@ -70,7 +70,7 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
     let (module, _) = Module::read_partly(text);
     let is_known = |library: &Library<'_>, kernel: &Function| {
         let has_block = args.kernels.block.is_some() || Head::read(&kernel.head).required_threads.is_some();
-        has_block && !ptx_races::is_asynchronous(library, kernel)
+        has_block && !ptx_atomics::races::is_asynchronous(library, kernel)
     };
     let reports = reports(args, &module, &is_known);
     if reports.is_empty() {
@@ -89,14 +89,14 @@ fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &F
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
     };
-    let library = ptx_races::library(module);
-    let own = ptx_races::kernels(module).filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
+    let library = ptx_atomics::races::library(module);
+    let own = ptx_atomics::races::kernels(module).filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
     let own: Vec<_> = own.collect();
     parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
 }
 
 /// The command that repeats an execution.
-pub fn command(args: &CheckArgs, path: &Path, witness: &ptx_races::witness::Witness) -> String {
+pub fn command(args: &CheckArgs, path: &Path, witness: &ptx_atomics::races::witness::Witness) -> String {
     let flags: String = args.source.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect();
     let behind = if flags.is_empty() { "" } else { " --" };
     let (kernel, launch) = (quoted(&witness.launch.kernel), &witness.launch);

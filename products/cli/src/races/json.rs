@@ -58,7 +58,7 @@ struct Execution<'a> {
 }
 
 pub fn array(args: &CheckArgs, files: &[File]) -> String {
-    let finding = |file: &File, own: &'_ ptx_races::check::Finding| {
+    let finding = |file: &File, own: &'_ ptx_atomics::races::check::Finding| {
         own.witness.as_ref().map(|witness| command(args, &file.path, witness))
     };
     let mut kernels: Vec<Kernel<'_>> = Vec::new();

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use ptx_atomics::races::{
+    check::{Class, Finding, Report, Verdict},
+    remedy::{BARRIER, Change},
+};
 use ptx_atomics::{
     pass::Location,
     ptx::{SourceLine, own},
-};
-use ptx_races::{
-    check::{Class, Finding, Report, Verdict},
-    remedy::{BARRIER, Change},
 };
 
 use super::file::{File, command};

@@ -1,6 +1,6 @@
 //! What runs found, as one JSON array.
 
-use ptx_execute::{Dim3, Site, SourceLine};
+use ptx_atomics::execute::{Dim3, Site, SourceLine};
 use serde::Serialize;
 
 use super::{

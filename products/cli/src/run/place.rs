@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use ptx_atomics::execute::{Finding, Site};
 use ptx_atomics::pass::{Input, Location};
-use ptx_execute::{Finding, Site};
 
 /// The PTX that is run.
 pub struct Shown {

@@ -1,7 +1,7 @@
 //! What runs found, as a log in SARIF.
 
+use ptx_atomics::execute::FindingKind;
 use ptx_atomics::pass::Diagnostic;
-use ptx_execute::FindingKind;
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 

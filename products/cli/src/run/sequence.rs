@@ -20,11 +20,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ptx_atomics::execute::Dim3;
 use ptx_atomics::{
     pass::{Diagnostic, Errors, Input, Location},
     ptx::Module,
 };
-use ptx_execute::Dim3;
 use serde::Deserialize;
 use toml::Spanned;
 

@@ -1,8 +1,8 @@
 //! What a run found, as rustc prints errors.
 
 use annotate_snippets::Level as Said;
+use ptx_atomics::execute::{FindingKind, LaunchError};
 use ptx_atomics::pass::Diagnostic;
-use ptx_execute::{FindingKind, LaunchError};
 
 use super::{
     found::{Found, Level, Shown as Finding},
@@ -54,7 +54,7 @@ fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, p
 }
 
 /// The instructions of a finding in words, the first one first.
-pub fn sites(finding: &ptx_execute::Finding, ptx: &Shown) -> Vec<String> {
+pub fn sites(finding: &ptx_atomics::execute::Finding, ptx: &Shown) -> Vec<String> {
     let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
     let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
     let first = finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site)));

@@ -1,0 +1,222 @@
+//! The PTX of any compiler, with cheaper atomics and fences.
+//!
+//! `feed` tells [`ptx_optimize`] a function as a graph of what touches memory, and `apply` does to the text what was done to
+//! the graph. What is not changed stays byte for byte. A PTX file does not say who else accesses its memory: [`Launch`] does.
+//!
+//! ```
+//! use ptx_optimize::text::{Options, rewrite};
+//!
+//! let ptx = "
+//!     .version 8.6
+//!     .target sm_90
+//!     .visible .entry count(.param .u64 to) {
+//!         .reg .b32 %r<2>;
+//!         .shared .align 4 .b32 found;
+//!         atom.acq_rel.gpu.shared.add.u32 %r1, [found], 1;
+//!         ret;
+//!     }";
+//! let rewritten = rewrite(ptx, &Options::default())?;
+//! assert!(rewritten.text.contains("atom.acquire.cta.shared.add.u32 %r1, [found], 1;"), "{}", rewritten.text);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod apply;
+mod feed;
+mod launch;
+mod polls;
+mod reach;
+
+use crate::{self as optimize, Condition, FirstRound, Least, Remark, Rewrite, Rewrites};
+use itertools::Itertools;
+use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
+use ptx_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
+
+pub use self::launch::Launch;
+use self::{apply::Edit, feed::Fed, polls::Poll, reach::Reach};
+
+/// What is rewritten, and what is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The rewrites. [`Rewrite::Writes`] is none of PTX.
+    pub rewrites: Rewrites,
+    /// Whether a loop that waits polls with relaxed loads first. It adds instructions, and pays where there is something to wait for.
+    pub polls: bool,
+    /// Of all kernels of the file.
+    pub launch: Launch,
+    /// Whether to look for the least that each function can weigh, which may take some seconds each.
+    pub least: bool,
+    /// A condition that is taken for granted, to see that it matters. For a test alone.
+    #[doc(hidden)]
+    pub without: Option<Condition>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), least: false, without: None }
+    }
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The whole text.
+    pub text: String,
+    /// What was done, and what stood in the way, function by function.
+    pub said: Vec<Said>,
+    /// The functions that order anything.
+    pub functions: Vec<Weight>,
+}
+
+/// What became of one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The function.
+    pub function: String,
+    /// The line in the text before.
+    pub line: u32,
+    /// The instruction there.
+    pub instruction: String,
+    /// By which rewrite: the name of one of the optimizer, or `polls`.
+    pub rewrite: &'static str,
+    /// Whether it was done.
+    pub applied: bool,
+    /// What was done and why, or what stood in the way; a sentence without an end.
+    pub message: String,
+}
+
+/// What the orderings of a function weigh in the machine code that ptxas makes of them: a barrier counts by what it waits for, in a loop
+/// eight times. It compares, and is no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The function.
+    pub function: String,
+    /// As it was.
+    pub before: u64,
+    /// As it is.
+    pub after: u64,
+    /// What no placement of fences and orderings is below, if it was asked for; also where the first round of no loop gets dearer.
+    pub least: Option<[Least; 2]>,
+}
+
+/// Why nothing was rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It is no PTX.
+    #[error(transparent)]
+    Unread(#[from] ModuleErrors),
+    /// It is for a GPU that has no memory model.
+    #[error("{0}")]
+    Target(String),
+}
+
+/// Rewrites the functions of a file.
+///
+/// # Errors
+/// If it is no PTX, or for no GPU that has the memory model of PTX: sm_70 is the first.
+pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
+    let module: Module = text.parse()?;
+    let target = target(&module)?;
+    let (library, reach) = (Library::of(&module), Reach::of(&module, &target, options.launch));
+    let mut rewritten = Rewritten::default();
+    let mut edits = Vec::new();
+    let mut labels = apply::Labels::of(text);
+    for function in module.functions().filter(|function| function.body.is_some()) {
+        let fed = feed::feed(&library, function, reach.within(function));
+        edits.extend(one(text, function, &fed, &target, options, &mut labels, &mut rewritten));
+    }
+    rewritten.text = apply::edited(text, edits);
+    Ok(rewritten)
+}
+
+/// Rewrites a function: what changes in the text.
+fn one(
+    text: &str,
+    function: &Function,
+    fed: &Fed<'_>,
+    target: &Target,
+    options: &Options,
+    labels: &mut apply::Labels,
+    rewritten: &mut Rewritten,
+) -> Vec<Edit> {
+    let with = |rewrites| optimize::Options {
+        rewrites,
+        without: options.without,
+        one_grid: options.launch.alone,
+        ..optimize::Options::new(Policy::default(), *target)
+    };
+    let all = with(options.rewrites);
+    let before = optimize::weights(&fed.function, &all);
+    let mut done = None;
+    // Some edges have no place in the text. What is done without loops has none.
+    for rewrites in [options.rewrites, options.rewrites.without(Rewrite::Loops)] {
+        let mut after = fed.function.clone();
+        let remarks = optimize::optimize(&mut after, &with(rewrites));
+        if let Some(edits) = apply::apply(text, fed, &after, target, labels) {
+            done = Some((edits, remarks, after));
+            break;
+        }
+    }
+    let Some((mut edits, mut remarks, after)) = done else { return Vec::new() };
+    let mut weights = optimize::weights(&after, &all);
+    let mut polled = Vec::new();
+    if options.polls {
+        let costs = |op: &AtomicOp| optimize::weight_of(op, &all) > 0;
+        for Poll { block, step, edit } in polls::polls(text, fed, &after, labels, costs) {
+            edits.push(edit);
+            remarks.retain(|remark| remark.applied || remark.id != step);
+            polled.push(step);
+            // The block behind goes round where the location has changed again.
+            weights[block] /= optimize::ROUNDS;
+        }
+    }
+    let (before, after) = (before.iter().sum(), weights.iter().sum());
+    rewritten.said.extend(said(function, fed, remarks, &polled));
+    if before > 0 {
+        let least = |first| optimize::least(&fed.function, first, &all);
+        let least = options.least.then(|| Some([least(FirstRound::Any)?, least(FirstRound::NoDearer)?])).flatten();
+        rewritten.functions.push(Weight { function: function.name.clone(), before, after, least });
+    }
+    edits
+}
+
+fn said<'a>(
+    function: &'a Function,
+    fed: &'a Fed<'_>,
+    remarks: Vec<Remark>,
+    polled: &'a [usize],
+) -> impl Iterator<Item = Said> + 'a {
+    let at = |id: usize| (fed.lines[id].number, fed.lines[id].text.split_whitespace().join(" "));
+    let all = remarks.into_iter().map(|Remark { id, rewrite, applied, message }| Said {
+        function: function.name.clone(),
+        line: at(id).0,
+        instruction: at(id).1,
+        rewrite: rewrite.into(),
+        applied,
+        message,
+    });
+    let polled = polled.iter().map(move |id| Said {
+        function: function.name.clone(),
+        line: at(*id).0,
+        instruction: at(*id).1,
+        rewrite: "polls",
+        applied: true,
+        message: "polls with relaxed loads in front of the loop".into(),
+    });
+    all.chain(polled).sorted_by_key(|said| said.line)
+}
+
+/// The target of a module.
+fn target(module: &Module) -> Result<Target, Error> {
+    let named = module.target.split(',').next().unwrap_or_default().trim();
+    let wrong = |error: &dyn std::fmt::Display| Error::Target(error.to_string());
+    let sm: Sm = named.parse().map_err(|error| wrong(&error))?;
+    let parts =
+        module.version.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) = parts.ok_or_else(|| Error::Target(format!("PTX has no version {}", module.version)))?;
+    let version = PtxVersion(major, minor);
+    let target = Target::new(sm, Some(version)).map_err(|error| wrong(&error))?;
+    match target.meets(Form::Semantics.requirement()) {
+        true => Ok(target),
+        false => Err(Error::Target(format!("{target} has no memory model: that begins with sm_70 and PTX 6.0"))),
+    }
+}

@@ -1,0 +1,271 @@
+//! What the optimizer changed, done in the text.
+
+use std::ops::Range;
+
+use crate::{Event, Function};
+use ptx_isa::{Scope, flat::Action};
+use ptx_lowering::{AtomicOp, Operation, Ordering, Policy, SyncScope, Target, lower};
+use rustc_hash::FxHashMap;
+
+use crate::text::feed::{Fed, mnemonic};
+
+/// A change of the text: what stands there becomes something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub span: Range<usize>,
+    pub text: String,
+}
+
+/// The text with all edits, of which none is within another. Those at one place stand in their order.
+pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let (mut made, mut at) = (String::with_capacity(text.len()), 0);
+    for Edit { span, text: new } in edits {
+        made.push_str(&text[at..span.start]);
+        made.push_str(&new);
+        at = span.end;
+    }
+    made.push_str(&text[at..]);
+    made
+}
+
+/// Names of labels that a text does not have.
+pub struct Labels {
+    stem: String,
+    count: usize,
+}
+
+impl Labels {
+    pub fn of(text: &str) -> Self {
+        let mut stem = "$rewritten".to_owned();
+        while text.contains(&stem) {
+            stem.push('_');
+        }
+        Self { stem, count: 0 }
+    }
+
+    pub fn new_one(&mut self) -> String {
+        self.count += 1;
+        format!("{}{}", self.stem, self.count - 1)
+    }
+}
+
+/// The edits that make a function what the optimizer made of it; nothing, if an edge of it has no place in the text.
+pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, labels: &mut Labels) -> Option<Vec<Edit>> {
+    let mut applier = Applier { text, fed, target, labels, edits: Vec::new() };
+    let known = fed.function.blocks.len();
+    let before: FxHashMap<usize, AtomicOp> =
+        fed.function.events().filter_map(|event| Some((event.id?, event.atomic()?.op))).collect();
+    let left: FxHashMap<usize, AtomicOp> =
+        after.events().filter_map(|event| Some((event.id?, event.atomic()?.op))).collect();
+    for (step, op) in before {
+        match left.get(&step) {
+            None => applier.remove(step),
+            Some(new) if *new != op => applier.change(step, &op, new)?,
+            Some(_) => {}
+        }
+    }
+    for (number, block) in after.blocks[..known].iter().enumerate() {
+        for (index, event) in block.events.iter().enumerate().filter(|(_, event)| event.id.is_none()) {
+            let behind = block.events[index..].iter().find_map(|event| event.id);
+            applier.within(number, event, behind)?;
+        }
+    }
+    for block in &after.blocks[known..] {
+        let (from, to) = block.on_edge.filter(|(from, to)| *from < known && *to < known)?;
+        if !block.events.is_empty() {
+            applier.between(from, to, &block.events)?;
+        }
+    }
+    Some(applier.edits)
+}
+
+/// Where an instruction stands, with its semicolon.
+pub fn span(text: &str, fed: &Fed<'_>, step: usize) -> Range<usize> {
+    let Range { start, end } = fed.lines[step].span;
+    let rest = &text[end..];
+    let blank = rest.len() - rest.trim_start().len();
+    if rest[blank..].starts_with(';') && !text[start..end].ends_with(';') { start..end + blank + 1 } else { start..end }
+}
+
+/// What a line begins with: blanks.
+pub fn indent(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = &text[start..at];
+    &line[..line.len() - line.trim_start().len()]
+}
+
+struct Applier<'a, 'm> {
+    text: &'a str,
+    fed: &'a Fed<'m>,
+    target: &'a Target,
+    labels: &'a mut Labels,
+    edits: Vec<Edit>,
+}
+
+impl Applier<'_, '_> {
+    fn span(&self, step: usize) -> Range<usize> {
+        span(self.text, self.fed, step)
+    }
+
+    fn indent(&self, at: usize) -> &str {
+        indent(self.text, at)
+    }
+
+    fn insert(&mut self, at: usize, text: String) {
+        self.edits.push(Edit { span: at..at, text });
+    }
+
+    /// Takes an instruction away, with its line if nothing else stands there.
+    fn remove(&mut self, step: usize) {
+        let mut span = self.span(step);
+        let start = self.text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline + 1);
+        let is_alone =
+            [&self.text[start..span.start], &self.text[span.end..end]].iter().all(|part| part.trim().is_empty());
+        if is_alone {
+            span = start..end;
+        }
+        self.edits.push(Edit { span, text: String::new() });
+    }
+
+    /// Gives an instruction other semantics and another scope.
+    fn change(&mut self, step: usize, old: &AtomicOp, new: &AtomicOp) -> Option<()> {
+        let span = self.span(step);
+        let own = &self.text[span.clone()];
+        let words = mnemonic(own);
+        // A comment could be in front of it.
+        let at = own.find(words).filter(|at| !own[..*at].contains('/'))?;
+        let span = span.start + at..span.start + at + words.len();
+        let text = match new.operation {
+            Operation::Fence => self.fence(new)?,
+            _ => respelled(words, old, new)?,
+        };
+        self.edits.push(Edit { span, text });
+        Some(())
+    }
+
+    /// A fence, without a semicolon.
+    fn fence(&self, op: &AtomicOp) -> Option<String> {
+        let sequence = lower(op, &Policy::default(), self.target).ok()?.sequence;
+        match sequence.statements() {
+            [fence] => Some(fence.to_string().trim().trim_end_matches(';').to_owned()),
+            _ => None,
+        }
+    }
+
+    /// A fence in a block that was there: in front of an instruction of it, or else at its end.
+    fn within(&mut self, block: usize, event: &Event, behind: Option<usize>) -> Option<()> {
+        let steps = self.fed.blocks[block].clone();
+        let fence = self.fence(&event.atomic()?.op)?;
+        let last = steps.clone().next_back()?;
+        // What is guarded has a block of its own, and beside it stands no place.
+        if steps.clone().any(|step| self.is_guarded_event(step)) {
+            return None;
+        }
+        match behind {
+            Some(step) => self.in_front(step, &fence),
+            None if self.is_jump(last) => self.in_front(last, &fence),
+            None => self.behind(last, &fence),
+        }
+        Some(())
+    }
+
+    fn is_guarded_event(&self, step: usize) -> bool {
+        let is_event = self.fed.function.events().any(|event| event.id == Some(step));
+        is_event && self.fed.flat.steps[step].guard.is_some()
+    }
+
+    fn is_jump(&self, step: usize) -> bool {
+        matches!(self.fed.flat.steps[step].action, Action::Jump(..) | Action::Leave | Action::Trap)
+    }
+
+    fn in_front(&mut self, step: usize, fence: &str) {
+        let start = self.span(step).start;
+        let indent = self.indent(start).to_owned();
+        self.insert(start, format!("{fence};\n{indent}"));
+    }
+
+    fn behind(&mut self, step: usize, fence: &str) {
+        let Range { start, end } = self.span(step);
+        let indent = self.indent(start).to_owned();
+        self.insert(end, format!("\n{indent}{fence};"));
+    }
+
+    /// Fences on an edge.
+    fn between(&mut self, from: usize, to: usize, events: &[Event]) -> Option<()> {
+        let last = self.fed.blocks[from].clone().next_back()?;
+        if self.is_guarded_event(last) {
+            return None;
+        }
+        let fences = events.iter().map(|event| self.fence(&event.atomic()?.op)).collect::<Option<Vec<_>>>()?;
+        let fences = fences.join("; ");
+        let step = &self.fed.flat.steps[last];
+        let falls = self.fed.begins.get(&(last + 1)) == Some(&to);
+        match &step.action {
+            Action::Jump(targets, None) => {
+                let [target] = targets[..] else { return None };
+                let jumps = self.fed.begins.get(&self.fed.flat.labels[target].at) == Some(&to);
+                match (jumps, falls && step.guard.is_some()) {
+                    (true, false) if step.guard.is_none() => self.in_front(last, &fences),
+                    (true, false) => self.aside(last, &fences)?,
+                    (false, true) => self.behind(last, &fences),
+                    _ => return None,
+                }
+            }
+            Action::Jump(..) | Action::Leave | Action::Trap => match falls && step.guard.is_some() {
+                true => self.behind(last, &fences),
+                false => return None,
+            },
+            _ => self.behind(last, &fences),
+        }
+        Some(())
+    }
+
+    /// Puts fences where a guarded branch is taken: it jumps over them where it is not.
+    fn aside(&mut self, branch: usize, fences: &str) -> Option<()> {
+        let span = self.span(branch);
+        let own = self.text[span.clone()].to_owned();
+        let rest = own.strip_prefix('@')?;
+        let (guard, jump) = rest.split_at(rest.find(char::is_whitespace)?);
+        let opposite = guard.strip_prefix('!').map_or_else(|| format!("!{guard}"), str::to_owned);
+        let (label, indent) = (self.labels.new_one(), self.indent(span.start).to_owned());
+        let jump = jump.trim();
+        let text = format!("@{opposite} bra {label};\n{indent}{fences};\n{indent}{jump}\n{label}:");
+        self.edits.push(Edit { span, text });
+        Some(())
+    }
+}
+
+/// The semantics and scopes of accesses.
+const SEMANTICS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
+const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+
+/// An access with what is new of its semantics and its scope.
+pub fn respelled(mnemonic: &str, old: &AtomicOp, new: &AtomicOp) -> Option<String> {
+    let ordering = match new.operation {
+        Operation::CmpXchg { failure, .. } => new.ordering.join(failure),
+        _ => new.ordering,
+    };
+    let semantics = match ordering {
+        Ordering::Unordered | Ordering::SeqCst => return None,
+        Ordering::Relaxed => "relaxed",
+        Ordering::Acquire => "acquire",
+        Ordering::Release => "release",
+        Ordering::AcqRel => "acq_rel",
+    };
+    let SyncScope::Threads(scope) = new.scope else { return None };
+    let scope = SCOPES[Scope::Cta as usize..][scope as usize];
+    let mut words: Vec<&str> = mnemonic.split('.').collect();
+    let at = |words: &[&str], known: &[&str]| words.iter().position(|word| known.contains(word));
+    match at(&words, &SEMANTICS) {
+        Some(index) => words[index] = semantics,
+        None if old.ordering == new.ordering || semantics == "relaxed" => words.insert(1, "relaxed"),
+        None => return None,
+    }
+    match at(&words, &SCOPES) {
+        Some(index) => words[index] = scope,
+        None => words.insert(at(&words, &SEMANTICS)? + 1, scope),
+    }
+    Some(words.join("."))
+}

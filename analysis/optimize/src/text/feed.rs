@@ -1,0 +1,275 @@
+//! A function of PTX as the optimizer sees it.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use crate::{Address, Atomic, Block, End, Event, EventKind, Function};
+use ptx_isa::{
+    self as ptx, AtomOp, Code, FenceSem, Line, Sem, Space,
+    flat::{self, AccessKind, Action, Flat, Library, Operand},
+};
+use ptx_lowering::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type};
+use rustc_hash::FxHashMap;
+
+use crate::text::reach::{Reach, Writers};
+
+/// A function, and where its parts are in the text. An event has the number of its instruction.
+pub struct Fed<'m> {
+    pub function: Function,
+    /// The instructions of each block; of one that only the graph has, none.
+    pub blocks: Vec<Range<usize>>,
+    /// The instructions.
+    pub lines: Vec<&'m Line>,
+    pub flat: Flat,
+    /// The block that begins with an instruction.
+    pub begins: FxHashMap<usize, usize>,
+}
+
+/// A function of a module as a graph.
+pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reach) -> Fed<'m> {
+    let flat = Flat::alone(library, function);
+    let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
+    let lines: Vec<&Line> = function.body.iter().flatten().filter(is_instruction).collect();
+    // Behind the instructions stands the end.
+    debug_assert_eq!(lines.len() + 1, flat.steps.len());
+    let writers = Writers::of(&flat);
+    let mut reader = Reader { flat: &flat, lines: &lines, reach, writers: &writers, values: FxHashMap::default() };
+    let mut kinds: Vec<Option<EventKind>> = (0..lines.len()).map(|index| reader.kind(index)).collect();
+    kinds.push(None);
+    let is_guarded = |step: usize| kinds[step].is_some() && flat.steps[step].guard.is_some();
+
+    let mut leaders = BTreeSet::from([0, lines.len()]);
+    leaders.extend(flat.labels.iter().map(|label| label.at));
+    for (index, step) in flat.steps.iter().enumerate().take(lines.len()) {
+        if matches!(step.action, Action::Jump(..) | Action::Leave | Action::Trap) {
+            leaders.insert(index + 1);
+        }
+        if is_guarded(index) {
+            leaders.extend([index, index + 1]);
+        }
+    }
+    let starts: Vec<usize> = leaders.into_iter().collect();
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut begins = FxHashMap::default();
+    for (number, &start) in starts.iter().enumerate() {
+        begins.insert(start, blocks.len());
+        let end = starts.get(number + 1).copied().unwrap_or(start);
+        // In front of what is executed under a guard stands a block that leads there, or past it.
+        if is_guarded(start) {
+            blocks.push(start..start);
+        }
+        blocks.push(start..end);
+    }
+    // Where a guarded instruction leaves the function, and where it traps.
+    let [leaves, traps] = [blocks.len(), blocks.len() + 1];
+    blocks.extend([0..0, 0..0]);
+
+    let mut made = Vec::with_capacity(blocks.len());
+    for (number, steps) in blocks.iter().enumerate() {
+        let mut block = Block::default();
+        match () {
+            () if number == leaves => {}
+            () if number == traps => block.end = End::Never,
+            () if steps.start == lines.len() => {}
+            () if steps.is_empty() => block.next = vec![number + 1, begins[&(steps.start + 1)]],
+            () => {
+                let last = &flat.steps[steps.end - 1];
+                let falls = begins[&steps.end];
+                let (mut next, end) = match &last.action {
+                    Action::Jump(labels, _) => {
+                        (labels.iter().map(|label| begins[&flat.labels[*label].at]).collect(), End::Return)
+                    }
+                    Action::Leave if last.guard.is_some() => (vec![leaves], End::Return),
+                    Action::Trap if last.guard.is_some() => (vec![traps], End::Return),
+                    Action::Leave => (Vec::new(), End::Return),
+                    Action::Trap => (Vec::new(), End::Never),
+                    _ => (vec![falls], End::Return),
+                };
+                if last.guard.is_some() && !next.contains(&falls) {
+                    next.push(falls);
+                }
+                next.dedup();
+                (block.next, block.end) = (next, end);
+                let events = steps.clone().filter_map(|step| Some(Event { id: Some(step), kind: kinds[step].take()? }));
+                block.events = events.collect();
+            }
+        }
+        made.push(block);
+    }
+    let mut fed = Fed {
+        function: Function {
+            blocks: made,
+            kernel: flat.head.is_entry,
+            single_thread: flat.head.is_entry && flat.head.required_threads == Some([1; 3]),
+            shared_obstacle: reach.obstacle.clone(),
+            threads: reach.threads,
+        },
+        blocks,
+        lines,
+        flat: Flat::default(),
+        begins,
+    };
+    // The addresses have the numbers of instructions until now.
+    let block_of: FxHashMap<usize, usize> = fed
+        .blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(number, steps)| steps.clone().map(move |step| (step, number)))
+        .collect();
+    for event in fed.function.blocks.iter_mut().flat_map(|block| &mut block.events) {
+        if let EventKind::Atomic(Atomic { address: Some(address), .. }) = &mut event.kind {
+            address.block = address.block.map(|step| block_of[&step]);
+        }
+    }
+    succeed(&mut fed.function, &fed.blocks, &flat, &writers);
+    fed.flat = flat;
+    fed
+}
+
+/// Finds the edges that are taken where a compare and exchange has succeeded.
+fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writers: &Writers) {
+    for (number, steps) in blocks.iter().enumerate() {
+        let Some(last) = steps.clone().next_back() else { continue };
+        let (Action::Jump(labels, None), Some((p, holds))) = (&flat.steps[last].action, flat.steps[last].guard) else {
+            continue;
+        };
+        let Ok(Some(compared)) = writers.one(p) else { continue };
+        let Action::Compute(mnemonic, sources) = &flat.steps[compared].action else { continue };
+        let words: Vec<&str> = mnemonic.split('.').collect();
+        let ["setp", cmp @ ("eq" | "ne"), ..] = words[..] else { continue };
+        if !steps.contains(&compared) || flat.steps[compared].guard.is_some() || words.len() != 3 {
+            continue;
+        }
+        let [taken, falls] = match function.blocks[number].next[..] {
+            [taken, falls] if labels.len() == 1 => [taken, falls],
+            _ => continue,
+        };
+        let on_success = if holds == (cmp == "eq") { taken } else { falls };
+        for event in &mut function.blocks[number].events {
+            let Some(step) = event.id.filter(|step| *step < compared) else { continue };
+            let EventKind::Atomic(atomic) = &mut event.kind else { continue };
+            let Action::Access(access) = &flat.steps[step].action else { continue };
+            let (Operation::CmpXchg { .. }, [Some(old)]) = (atomic.op.operation, &flat.steps[step].writes[..]) else {
+                continue;
+            };
+            let old = Operand::Register(*old);
+            let Some(expected) = access.data.first() else { continue };
+            let is_it =
+                sources[..] == [old.clone(), expected.clone()] || sources[..] == [expected.clone(), old.clone()];
+            let is_stable = |operand: &Operand| match operand {
+                Operand::Register(register) => writers.one(*register).is_ok(),
+                Operand::Constant(_) => true,
+                _ => false,
+            };
+            if is_it && old != *expected && is_stable(&old) && is_stable(expected) {
+                atomic.success = Some((number, on_success));
+            }
+        }
+    }
+}
+
+struct Reader<'a, 'm> {
+    flat: &'a Flat,
+    lines: &'a [&'m Line],
+    reach: &'a Reach,
+    writers: &'a Writers,
+    /// Addresses that are equal, by base and offset.
+    values: FxHashMap<(Base, i64), usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Base {
+    Register(usize),
+    Symbol(usize),
+    Constant(i64),
+    /// No other address is known to be equal.
+    Of(usize),
+}
+
+impl Reader<'_, '_> {
+    /// What an instruction is to the optimizer; nothing, if it touches no memory that another thread sees.
+    fn kind(&mut self, index: usize) -> Option<EventKind> {
+        let (step, text) = (&self.flat.steps[index], &*self.lines[index].text);
+        let unknown = || Some(EventKind::Unknown(format!("`{}`", mnemonic(text))));
+        match &step.action {
+            Action::Access(access) if access.is_private() || is_parameter(text) => None,
+            Action::Access(access) if access.kind == AccessKind::Matrix || access.sem == Sem::Weak => {
+                Some(EventKind::Plain)
+            }
+            Action::Access(access) => Some(EventKind::Atomic(self.atomic(index, access))),
+            Action::Fence(_) if text.contains("sync_restrict") => unknown(),
+            Action::Fence(ptx::Fence { sem, scope }) => {
+                let ordering = match sem {
+                    Some(FenceSem::Sc) => Ordering::SeqCst,
+                    Some(FenceSem::AcqRel) | None => Ordering::AcqRel,
+                    Some(FenceSem::Acquire) => Ordering::Acquire,
+                    Some(FenceSem::Release) => Ordering::Release,
+                };
+                let op = AtomicOp { operation: Operation::Fence, ordering, scope: SyncScope::Threads(*scope) };
+                Some(EventKind::Atomic(Atomic::fence(op)))
+            }
+            Action::Barrier(_) => Some(EventKind::Barrier),
+            Action::Invoke { callee, .. } => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
+            Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown(_) => unknown(),
+            Action::Nothing if mnemonic(text).starts_with("griddepcontrol") => unknown(),
+            Action::Nothing if mnemonic(text).starts_with("discard") => Some(EventKind::Plain),
+            _ => None,
+        }
+    }
+
+    fn atomic(&mut self, index: usize, access: &flat::Access) -> Atomic {
+        let space = access.space.unwrap_or(Space::Generic);
+        let ty = if access.bytes().is_some_and(|bytes| bytes > 4) { Type::I64 } else { Type::I32 };
+        let volatile = access.sem == Sem::Volatile || access.mmio;
+        let of = Access { volatile, ..Access::new(space, ty) };
+        let ordering = match access.sem {
+            Sem::Acquire => Ordering::Acquire,
+            Sem::Release => Ordering::Release,
+            Sem::AcqRel => Ordering::AcqRel,
+            Sem::Weak | Sem::Relaxed | Sem::Volatile => Ordering::Relaxed,
+        };
+        let operation = match (access.kind, access.op) {
+            (AccessKind::Ld, _) => Operation::Load(of),
+            (AccessKind::St, _) => Operation::Store(of),
+            (_, Some(AtomOp::Cas)) => {
+                let failure = if ordering.acquires() { Ordering::Acquire } else { Ordering::Relaxed };
+                Operation::CmpXchg { access: of, failure }
+            }
+            (_, Some(AtomOp::Exch)) => Operation::Rmw(RmwOp::Xchg, of),
+            // What is computed makes no difference to the barriers around it.
+            _ => Operation::Rmw(RmwOp::Add, of),
+        };
+        let scope = SyncScope::Threads(access.strong().unwrap_or(ptx::Scope::Sys));
+        let (base, offset) = match &access.address {
+            Operand::Address(base, offset) => (&**base, *offset),
+            other => (other, 0),
+        };
+        let (base, block) = match base {
+            Operand::Register(register) => match self.writers.one(*register) {
+                Ok(writer) => (Base::Register(*register), writer),
+                Err(()) => (Base::Of(index), Some(index)),
+            },
+            Operand::Symbol(symbol) => (Base::Symbol(*symbol), None),
+            Operand::Constant(number) => (Base::Constant(*number), None),
+            _ => (Base::Of(index), Some(index)),
+        };
+        let count = self.values.len();
+        let value = *self.values.entry((base, offset)).or_insert(count);
+        let reach = self.reach.at(&access.address, access.space, self.flat, self.writers);
+        Atomic {
+            op: AtomicOp { operation, ordering, scope },
+            address: Some(Address { value, block, reach }),
+            success: None,
+        }
+    }
+}
+
+/// The mnemonic of an instruction, with its modifiers.
+pub fn mnemonic(text: &str) -> &str {
+    let mut words = text.split_whitespace().skip_while(|word| word.starts_with('@'));
+    words.next().unwrap_or_default().trim_end_matches(';')
+}
+
+/// Whether parameter space is accessed, which the host alone writes.
+fn is_parameter(text: &str) -> bool {
+    mnemonic(text).split('.').any(|word| word.split("::").next() == Some("param"))
+}

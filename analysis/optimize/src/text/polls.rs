@@ -1,0 +1,145 @@
+//! A loop that waits polls without order first.
+//!
+//! **Rule.** In front of a block that does nothing but to load with acquire, to compare, and to go round again, stands the same block with
+//! a relaxed load. Who leaves that goes through the block itself.
+//!
+//! **Why.** The new block only reads. What it computes, the block behind it computes again: no register that is written there is read from
+//! the round before. So each execution of the new program is one of the old program, with reads in it that nobody uses.
+//!
+//! The gain is in the rounds: `ld.acquire` invalidates the first-level cache in each (CCTL.IVALL). The price is one more load where there is
+//! nothing to wait for, which is why nobody gets it unasked. Where fences only acquire or release, the optimizer's loops are better.
+
+use crate::Function;
+use ptx_isa::flat::{AccessKind, Action, Operand, Register};
+use ptx_lowering::{AtomicOp, Operation, Ordering};
+use rustc_hash::FxHashSet;
+
+use crate::text::{
+    apply::{Edit, Labels, indent, respelled, span},
+    feed::{Fed, mnemonic},
+};
+
+/// What computes, and does nothing else.
+const COMPUTES: [&str; 19] = [
+    "setp",
+    "set",
+    "mov",
+    "add",
+    "sub",
+    "mul",
+    "mad",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "shl",
+    "shr",
+    "min",
+    "max",
+    "cvt",
+    "selp",
+    "bfe",
+    "nanosleep",
+];
+
+/// A block that polls.
+pub struct Poll {
+    pub block: usize,
+    /// The load.
+    pub step: usize,
+    pub edit: Edit,
+}
+
+/// The blocks of a function that poll, where `costs` says that its order costs anything.
+pub fn polls(
+    text: &str,
+    fed: &Fed<'_>,
+    after: &Function,
+    labels: &mut Labels,
+    costs: impl Fn(&AtomicOp) -> bool,
+) -> Vec<Poll> {
+    (0..fed.blocks.len()).filter_map(|block| poll(text, fed, after, block, labels, &costs)).collect()
+}
+
+fn poll(
+    text: &str,
+    fed: &Fed<'_>,
+    after: &Function,
+    block: usize,
+    labels: &mut Labels,
+    costs: &impl Fn(&AtomicOp) -> bool,
+) -> Option<Poll> {
+    let steps = fed.blocks[block].clone();
+    let [event] = &after.blocks[block].events[..] else { return None };
+    let (step, atomic) = (event.id?, event.atomic()?);
+    let acquires = matches!(atomic.op.operation, Operation::Load(_)) && atomic.op.ordering == Ordering::Acquire;
+    let last = steps.clone().next_back()?;
+    let goes_round = matches!(&fed.flat.steps[last].action, Action::Jump(to, None) if matches!(to[..], [to] if fed.flat.labels[to].at == steps.start));
+    if !acquires || atomic.is_volatile() || !goes_round || fed.flat.steps[last].guard.is_none() || !costs(&atomic.op) {
+        return None;
+    }
+    if !is_repeatable(fed, steps.clone()) {
+        return None;
+    }
+    let relaxed = AtomicOp { ordering: Ordering::Relaxed, ..atomic.op };
+    let old = fed.function.blocks[block].events[0].atomic()?.op;
+    let start = span(text, fed, steps.start).start;
+    let (label, indent) = (labels.new_one(), indent(text, start));
+    let mut copy = format!("{label}:\n");
+    for index in steps {
+        let own = &text[span(text, fed, index)];
+        let own = if index == step {
+            let words = mnemonic(own);
+            own.replacen(words, &respelled(words, &old, &relaxed)?, 1)
+        } else if index == last {
+            let at = own.rfind(|c: char| c.is_whitespace())?;
+            format!("{} {label};", own[..at].trim_end())
+        } else {
+            own.to_owned()
+        };
+        copy += &format!("{indent}{own}\n");
+    }
+    copy += indent;
+    Some(Poll { block, step, edit: Edit { span: start..start, text: copy.trim_start_matches(' ').to_owned() } })
+}
+
+/// Whether a block may be executed once more, without any effect but what it reads.
+fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
+    let all = &fed.flat.steps[steps.clone()];
+    let written: FxHashSet<Register> = all.iter().flat_map(|step| step.writes.iter().flatten().copied()).collect();
+    let mut known = FxHashSet::default();
+    for (index, step) in all.iter().enumerate() {
+        let is_last = index + 1 == all.len();
+        let mut reads = Vec::new();
+        match &step.action {
+            Action::Compute(words, sources) if COMPUTES.contains(&words.split('.').next().unwrap_or_default()) => {
+                sources.iter().for_each(|source| registers(source, &mut reads));
+            }
+            Action::Access(access) if access.kind == AccessKind::Ld => registers(&access.address, &mut reads),
+            Action::Jump(_, None) if is_last => {}
+            _ => return false,
+        }
+        if step.guard.is_some() != is_last {
+            return false;
+        }
+        reads.extend(step.guard.map(|(register, _)| register));
+        if reads.iter().any(|register| written.contains(register) && !known.contains(register)) {
+            return false;
+        }
+        known.extend(step.writes.iter().flatten().copied());
+    }
+    true
+}
+
+fn registers(operand: &Operand, to: &mut Vec<Register>) {
+    match operand {
+        Operand::Register(register) | Operand::Not(register) => to.push(*register),
+        Operand::Address(base, _) => registers(base, to),
+        Operand::Vector(all) => all.iter().for_each(|one| registers(one, to)),
+        Operand::Tensor(base, all) => {
+            registers(base, to);
+            all.iter().for_each(|one| registers(one, to));
+        }
+        Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
+    }
+}

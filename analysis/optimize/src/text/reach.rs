@@ -1,0 +1,209 @@
+//! Who can name a location.
+
+use crate::Threads;
+use ptx_isa::{
+    Code, Form, Function, Head, Module, Runtime, Scope, Space,
+    flat::{Action, Flat, Library, Operand, Register},
+};
+use ptx_lowering::Target;
+use rustc_hash::FxHashSet;
+
+use crate::text::launch::Launch;
+
+/// How many steps back an address is followed.
+const DEEPEST: usize = 32;
+
+/// What is known of the addresses of a module.
+#[derive(Clone)]
+pub struct Reach {
+    /// The threads of which global memory is.
+    global: Scope,
+    /// Those of which the shared memory of a CTA is.
+    shared: Scope,
+    /// What lets others of the cluster name shared memory, in words that follow "because".
+    pub obstacle: Option<String>,
+    /// The threads that take part.
+    pub threads: Threads,
+    /// The same in a function that kernels of other files may call, where there is one.
+    elsewhere: Option<Box<Self>>,
+}
+
+impl Reach {
+    pub fn of(module: &Module, target: &Target, launch: Launch) -> Self {
+        let obstacle = obstacle(module).filter(|_| target.meets(Form::ClusterScope.requirement()));
+        let global = match launch.grid {
+            _ if !launch.alone => Scope::Sys,
+            Some([1, 1, 1]) => Scope::Cta,
+            _ => Scope::Gpu,
+        };
+        let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
+        let narrowest = if launch.alone { narrowest(module) } else { Scope::Cta };
+        let reach = Self { global, shared, obstacle, threads: Threads { within: global, narrowest }, elsewhere: None };
+        let is_called = |function: &Function| !Head::read(&function.head).is_entry && is_visible(function);
+        let elsewhere = module.functions().find(|function| function.body.is_some() && is_called(function));
+        let elsewhere = elsewhere.map(|function| {
+            let why = format!("`{}` may be called by kernels of other files", function.name);
+            let obstacle = Some(why).filter(|_| target.meets(Form::ClusterScope.requirement()));
+            let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
+            let threads = Threads { narrowest: Scope::Cta, ..reach.threads };
+            Box::new(Self { global, shared, obstacle, threads, elsewhere: None })
+        });
+        Self { elsewhere, ..reach }
+    }
+
+    /// What is known in a function.
+    pub fn within(&self, function: &Function) -> &Self {
+        match &self.elsewhere {
+            Some(elsewhere) if !Head::read(&function.head).is_entry => elsewhere,
+            _ => self,
+        }
+    }
+
+    /// The widest scope with a thread that can name the location at an address.
+    pub fn at(&self, address: &Operand, space: Option<Space>, flat: &Flat, writers: &Writers) -> Scope {
+        match space {
+            Some(space) if space.is_shared_cta() => self.shared,
+            Some(Space::SharedCluster) => Scope::Cluster.min(self.global),
+            Some(Space::Global) => self.global,
+            _ if is_shared(address, flat, writers, DEEPEST) => self.shared,
+            _ => self.global,
+        }
+    }
+}
+
+/// The one step that writes each register; of others, none.
+pub struct Writers(Vec<Writer>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    None,
+    One(usize),
+    Several,
+}
+
+impl Writers {
+    pub fn of(flat: &Flat) -> Self {
+        let mut all = vec![Writer::None; flat.registers.len()];
+        let mut write = |register: Register, step| {
+            all[register] = if all[register] == Writer::None { step } else { Writer::Several };
+        };
+        for (index, step) in flat.steps.iter().enumerate() {
+            step.writes.iter().flatten().for_each(|register| write(*register, Writer::One(index)));
+            if let Action::Invoke { results, .. } = &step.action {
+                registers(results).for_each(|register| write(register, Writer::One(index)));
+            }
+        }
+        // The caller writes a parameter.
+        registers(&flat.formals[1]).for_each(|register| {
+            all[register] = if all[register] == Writer::None { Writer::None } else { Writer::Several };
+        });
+        Self(all)
+    }
+
+    /// The step that alone writes a register; `Ok(None)` if none does, and it is what it was at the entry.
+    pub fn one(&self, register: Register) -> Result<Option<usize>, ()> {
+        match self.0[register] {
+            Writer::None => Ok(None),
+            Writer::One(step) => Ok(Some(step)),
+            Writer::Several => Err(()),
+        }
+    }
+}
+
+fn registers(operands: &[Operand]) -> impl Iterator<Item = Register> {
+    operands.iter().filter_map(|operand| match operand {
+        Operand::Register(register) => Some(*register),
+        _ => None,
+    })
+}
+
+/// Whether a generic address is one of shared memory of the CTA itself, whatever is added to it.
+fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bool {
+    let follow = |operand: &Operand| is_shared(operand, flat, writers, depth - 1);
+    match operand {
+        _ if depth == 0 => false,
+        Operand::Address(base, _) => follow(base),
+        Operand::Register(register) => {
+            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Action::Compute(mnemonic, sources) = &flat.steps[step].action else { return false };
+            let words: Vec<&str> = mnemonic.split('.').collect();
+            match words[..] {
+                // What is converted is one of shared memory of the CTA, or else the program has no meaning.
+                ["cvta", "shared" | "shared::cta", ..] => true,
+                ["add", ..] => match &sources[..] {
+                    [one, other] => {
+                        follow(one) && is_offset(other, flat, writers) || follow(other) && is_offset(one, flat, writers)
+                    }
+                    _ => false,
+                },
+                ["mov", ..] => sources.first().is_some_and(follow),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a number is an index by how it is computed, and no difference of addresses.
+fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
+    match operand {
+        Operand::Constant(_) => true,
+        Operand::Register(register) => {
+            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Action::Compute(mnemonic, _) = &flat.steps[step].action else { return false };
+            let words: Vec<&str> = mnemonic.split('.').collect();
+            matches!(words[..], ["mul", "wide", ..] | ["shl", ..] | ["cvt", "s64" | "u64", "s32" | "u32"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether other files may name a function.
+fn is_visible(function: &Function) -> bool {
+    function.head.split_whitespace().any(|word| matches!(word, ".visible" | ".weak"))
+}
+
+/// The narrowest scope of an operation or fence of a module; that of a CTA, if a function is called whose code is not in it.
+fn narrowest(module: &Module) -> Scope {
+    let library = Library::of(module);
+    let functions = module.functions().filter(|function| function.body.is_some());
+    let steps = functions.flat_map(|function| Flat::alone(&library, function).steps);
+    let scopes = steps.filter_map(|step| match &step.action {
+        Action::Access(access) if !access.is_private() => access.strong(),
+        Action::Fence(fence) => Some(fence.scope),
+        Action::Invoke { callee, .. } => {
+            let has_code = module.functions().any(|function| function.name == *callee && function.body.is_some());
+            (!has_code && Runtime::of(callee).is_none()).then_some(Scope::Cta)
+        }
+        Action::Unknown(_) | Action::Elsewhere(_) => Some(Scope::Cta),
+        _ => None,
+    });
+    scopes.min().unwrap_or(Scope::Sys)
+}
+
+/// What lets threads of other CTAs name shared memory.
+fn obstacle(module: &Module) -> Option<String> {
+    let known: FxHashSet<&str> =
+        module.functions().filter(|function| function.body.is_some()).map(|function| function.name.as_str()).collect();
+    let of_one = |text: &str| Head::read(text).required_ctas == Some([1; 3]) || Head::read(text).most_ctas == Some(1);
+    let kernels = || module.functions().filter(|function| Head::read(&function.head).is_entry);
+    if kernels().next().is_some() && kernels().all(|kernel| of_one(&kernel.head)) {
+        return None;
+    }
+    let lines = module.functions().flat_map(|function| function.body.iter().flatten());
+    lines.into_iter().find_map(|line| {
+        let Code::Other(other) = &line.code else { return None };
+        let words: Vec<&str> = other.mnemonic.split('.').collect();
+        let calls = || {
+            let callee = other.reads.first().map_or("", |name| &name.0);
+            !known.contains(callee) && Runtime::of(callee).is_none()
+        };
+        let why = match words[0] {
+            "mapa" => "maps shared memory of other CTAs".to_owned(),
+            _ if words.contains(&"multicast::cluster") => "writes to shared memory of other CTAs".to_owned(),
+            "call" if calls() => "calls what may map shared memory of other CTAs".to_owned(),
+            _ => return None,
+        };
+        Some(format!("line {} {why}", line.number))
+    })
+}

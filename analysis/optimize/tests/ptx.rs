@@ -1,0 +1,274 @@
+//! What becomes of instructions, line by line; and that nothing else changes.
+
+use itertools::Itertools;
+use ptx_optimize::text::{Launch, Options, rewrite};
+
+const ALONE: Launch = Launch { alone: true, grid: None };
+const ONE_CTA: Launch = Launch { alone: true, grid: Some([1, 1, 1]) };
+const OPEN: Launch = Launch { alone: false, grid: None };
+
+fn module(target: &str, head: &str, body: &str) -> String {
+    format!(
+        "{target}
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global in) {head} {{
+\t.reg .pred %p<4>;
+\t.reg .b32 %r<20>;
+\t.reg .b64 %rd<20>; // registers
+\t.shared .align 4 .b32 flag;
+\tld.param.u64 %rd1, [in];
+{body}
+\tret;
+}}
+"
+    )
+}
+
+/// The lines that change, as `- old` and `+ new`; instructions stand between semicolons.
+fn check(head: &str, body: &str, launch: Launch, expected: &str) {
+    check_with(".version 8.6\n.target sm_90", head, body, Options { launch, ..Options::default() }, expected);
+}
+
+fn check_with(target: &str, head: &str, body: &str, options: Options, expected: &str) {
+    let line = |one: &str| if one.ends_with(':') { one.to_owned() } else { format!("\t{one};") };
+    let body = body.split(';').map(str::trim).filter(|one| !one.is_empty()).map(line).join("\n");
+    let before = module(target, head, &body);
+    let rewritten = rewrite(&before, &options).expect("PTX");
+    let text = rewritten.text;
+    text.parse::<ptx_isa::Module>().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), text.lines().collect());
+    let (mut at, mut said) = (0, Vec::new());
+    // A longest common part is not needed: what stays has its order.
+    for line in &old {
+        match new[at..].iter().position(|other| other == line) {
+            Some(skipped) => {
+                said.extend(new[at..at + skipped].iter().map(|line| format!("+ {}", line.trim())));
+                at += skipped + 1;
+            }
+            None => said.push(format!("- {}", line.trim())),
+        }
+    }
+    assert_eq!(said.join(" "), expected, "\n{text}\n{:#?}", rewritten.said);
+    let again = rewrite(&text, &options).expect("PTX");
+    assert_eq!(again.text, text, "it is done once");
+}
+
+/// A scope is no wider than the threads that can name the location, or that take part.
+#[test]
+fn scopes() {
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.shared.add.u32 %r1, [flag], 1; st.global.b32 [%rd1+8], %r1",
+        OPEN,
+        "- atom.acq_rel.gpu.shared.add.u32 %r1, [flag], 1; + atom.acq_rel.cta.shared.add.u32 %r1, [flag], 1;",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.sys.global.add.u32 %r1, [%rd1+4], 1; st.global.b32 [%rd1+8], %r1",
+        OPEN,
+        "",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.sys.global.add.u32 %r1, [%rd1+4], 1; st.global.b32 [%rd1+8], %r1",
+        ALONE,
+        "- atom.acq_rel.sys.global.add.u32 %r1, [%rd1+4], 1; + atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1;",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; st.global.b32 [%rd1+8], %r1",
+        ONE_CTA,
+        "- atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; + atom.acq_rel.cta.global.add.u32 %r1, [%rd1+4], 1;",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; membar.sys; ld.relaxed.sys.global.b32 %r1, [%rd1+4]; st.global.b32 [%rd1+8], %r1",
+        ALONE,
+        "- membar.sys; + fence.sc.gpu;",
+    );
+}
+
+/// The order stands behind the loop, on each edge that leaves it.
+#[test]
+fn loops_that_wait() {
+    check(
+        "",
+        "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2",
+        OPEN,
+        "- ld.acquire.gpu.global.b32 %r1, [%rd1]; + ld.relaxed.gpu.global.b32 %r1, [%rd1]; + fence.acquire.gpu;",
+    );
+    check(
+        "",
+        "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; setp.ne.s32 %p1, %r1, 0; @%p1 bra D; bra L; D:; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2",
+        OPEN,
+        "- ld.acquire.gpu.global.b32 %r1, [%rd1]; + ld.relaxed.gpu.global.b32 %r1, [%rd1]; + fence.acquire.gpu;",
+    );
+    check(
+        "",
+        "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; setp.eq.s32 %p2, %r1, 9; @%p2 bra E; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2; E:; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2",
+        OPEN,
+        "- ld.acquire.gpu.global.b32 %r1, [%rd1]; + ld.relaxed.gpu.global.b32 %r1, [%rd1]; - @%p2 bra E; + @!%p2 bra $rewritten0; + fence.acquire.gpu; + bra E; + $rewritten0: + fence.acquire.gpu;",
+    );
+    check(
+        "",
+        "L:; atom.acquire.gpu.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2; st.release.gpu.global.b32 [%rd1], 0",
+        OPEN,
+        "- atom.acquire.gpu.global.cas.b32 %r1, [%rd1], 0, 1; + atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], 0, 1; + fence.acquire.gpu;",
+    );
+    // The loop has more to do than to wait.
+    check(
+        "",
+        "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2",
+        OPEN,
+        "",
+    );
+}
+
+#[test]
+fn fences_that_another_one_does_for() {
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; fence.acq_rel.gpu; fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [%rd1+4], 1",
+        OPEN,
+        "- fence.acq_rel.gpu; - fence.acq_rel.gpu; + fence.release.gpu;",
+    );
+    check(
+        "",
+        "st.relaxed.gpu.global.b32 [%rd1], 1; membar.gl; fence.sc.gpu; ld.relaxed.gpu.global.b32 %r1, [%rd1+4]; st.global.b32 [%rd1+8], %r1",
+        OPEN,
+        "- fence.sc.gpu;",
+    );
+    check(
+        ".reqntid 1",
+        "st.shared.b32 [flag], 1; fence.acq_rel.cta; atom.shared.add.u32 %r1, [flag], 1; st.global.b32 [%rd1], %r1",
+        OPEN,
+        "- fence.acq_rel.cta;",
+    );
+}
+
+/// What another grid may see stays, unless there is none.
+#[test]
+fn what_nobody_sees() {
+    check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", OPEN, "");
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1",
+        ALONE,
+        "- atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; + atom.release.gpu.global.add.u32 %r1, [%rd1+4], 1;",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; @%p1 atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1",
+        ALONE,
+        "- @%p1 atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; + @%p1 atom.release.gpu.global.add.u32 %r1, [%rd1+4], 1;",
+    );
+    // Others may acquire from it at a narrower scope than that of those from which it acquires.
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; ld.acquire.cta.global.b32 %r2, [%rd1+4]; st.global.b32 [%rd1+12], %r2",
+        ALONE,
+        "",
+    );
+}
+
+/// What is not known may need every order: copies, and what stands in front of a barrier. Sequential consistency stays.
+#[test]
+fn what_stays() {
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; cp.async.wait_all; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; cp.async.wait_all",
+        ALONE,
+        "",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; fence.acq_rel.gpu; bar.sync 0; atom.relaxed.gpu.global.add.u32 %r1, [%rd1+4], 1; st.global.b32 [%rd1+8], %r1",
+        OPEN,
+        "- fence.acq_rel.gpu; + fence.release.gpu;",
+    );
+    check(
+        "",
+        "st.shared.b32 [flag], 1; membar.gl; bar.sync 0; ld.shared.b32 %r1, [flag]; st.global.b32 [%rd1+8], %r1",
+        ALONE,
+        "",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; call.uni elsewhere, (); atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1",
+        ALONE,
+        "",
+    );
+    check(
+        "",
+        "st.global.b32 [%rd1], 1; ld.volatile.global.b32 %r1, [%rd1+4]; st.global.b32 [%rd1+8], %r1",
+        ONE_CTA,
+        "",
+    );
+}
+
+#[test]
+fn shared_memory() {
+    let with = |address: &str, space: &str, before: &str| {
+        format!(
+            "ld.global.b32 %r5, [%rd1]; {before} st.release.sys{space}.b32 [{address}], %r5; st.global.b32 [%rd1], %r5"
+        )
+    };
+    let becomes = |address: &str, space: &str, scope: &str| {
+        format!("- st.release.sys{space}.b32 [{address}], %r5; + st.release.{scope}{space}.b32 [{address}], %r5;")
+    };
+    check("", &with("flag", ".shared", ""), OPEN, &becomes("flag", ".shared", "cta"));
+    // Generic addresses of shared memory.
+    let cvta = "cvta.shared.u64 %rd3, %rd2;";
+    check("", &with("%rd3", "", cvta), OPEN, &becomes("%rd3", "", "cta"));
+    let add = |offset: &str| format!("{cvta} {offset} add.s64 %rd4, %rd3, %rd5;");
+    check("", &with("%rd4", "", &add("mul.wide.u32 %rd5, %r1, 4;")), OPEN, &becomes("%rd4", "", "cta"));
+    // Any number may be the difference to another object.
+    check("", &with("%rd4", "", &add("ld.global.b64 %rd5, [%rd1];")), OPEN, "");
+    check("", &with("%rd3", "", &format!("{cvta} mov.b64 %rd3, %rd1;")), OPEN, "");
+    check("", &with("%rd1", "", ""), OPEN, "");
+    // Another CTA of the cluster may name it, unless a cluster has one.
+    let mapa = "mapa.shared::cluster.u32 %r3, %r2, 0;";
+    check("", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cluster"));
+    check("", &with("flag", ".shared", "call.uni elsewhere, ();"), OPEN, &becomes("flag", ".shared", "cluster"));
+    check(".maxclusterrank 1", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cta"));
+}
+
+/// Without fences that only acquire, a loop polls with relaxed loads in front of itself.
+#[test]
+fn loops_that_poll() {
+    let check = |body: &str, expected: &str| {
+        let options = Options { polls: true, ..Options::default() };
+        check_with(".version 7.0\n.target sm_80", "", body, options, expected);
+    };
+    let load = "ld.acquire.gpu.global.b32 %r1, [%rd1];";
+    let relaxed = "ld.relaxed.gpu.global.b32 %r1, [%rd1];";
+    let behind = "ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2";
+    let compare = "setp.eq.s32 %p1, %r1, 0;";
+    check(
+        &format!("L:; {load} {compare} @%p1 bra L; {behind}"),
+        &format!("+ $rewritten0: + {relaxed} + {compare} + @%p1 bra $rewritten0;"),
+    );
+    // What one round leaves for the next one would be done twice.
+    check(&format!("mov.b32 %r5, 0; L:; {load} add.u32 %r5, %r5, 1; {compare} @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {load} {compare} st.shared.b32 [flag], %r1; @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {load} {compare} @%p2 mov.b32 %r1, 0; @%p1 bra L; {behind}"), "");
+    check(&format!("L:; {compare} {load} @%p1 bra L; {behind}"), "");
+    // It costs nothing at scope cta.
+    check(&format!("L:; {load} {compare} @%p1 bra L; {behind}").replace("gpu", "cta"), "");
+}
+
+/// A function may be called by a kernel of another file, which may map shared memory of other CTAs.
+#[test]
+fn functions_of_other_files() {
+    let module = |linkage: &str| {
+        let body = "atom.acq_rel.sys.shared.add.u32 %r1, [flag], 1; st.global.b32 [%rd1], %r1; ret;";
+        format!(
+            ".version 8.6\n.target sm_90\n.shared .align 4 .b32 flag;
+            {linkage}.func f(.param .u64 in) {{ .reg .b32 %r<3>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [in]; {body} }}"
+        )
+    };
+    for (linkage, scope) in [("", "cta"), (".visible ", "cluster"), (".weak ", "cluster")] {
+        let text = rewrite(&module(linkage), &Options::default()).expect("PTX").text;
+        assert_eq!(text, module(linkage).replace("sys", scope));
+    }
+}

@@ -1,0 +1,25 @@
+//! What is said and drawn of litmus tests of PTX: verdicts, outcomes, executions and data races, as the command and the page in
+//! the browser have them.
+//!
+//! A [`Subject`] is a test and where it comes from, [`ask`](Question::ask) answers it.
+
+mod answer;
+mod ask;
+mod diagram;
+mod dot;
+mod finding;
+mod orderings;
+mod print;
+mod race;
+mod subject;
+mod svg;
+
+pub use self::answer::{Answer, TestReport};
+pub use self::ask::Question;
+pub use self::diagram::Diagram;
+pub use self::dot::dot;
+pub use self::finding::shown as of_finding;
+pub use self::print::{OUTCOMES, first_rows, text, why, word};
+pub use self::race::profile;
+pub use self::subject::Subject;
+pub use self::svg::svg;

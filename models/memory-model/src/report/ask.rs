@@ -1,0 +1,113 @@
+//! Asks the memory model about a test.
+
+use crate::{
+    outcome::{Layout, Limits},
+    ptx::{
+        Conventions,
+        search::{self, Decision},
+    },
+    unfold::Limit,
+};
+use web_time::Instant;
+
+use crate::report::{
+    answer::{Answer, Found, TestReport},
+    orderings,
+    print::{self, Shown, show},
+    race::{self, DataRace},
+    subject::Subject,
+};
+
+/// The choices that are tried to count all final states, before the condition alone is decided.
+const COUNTED: u64 = 200_000;
+
+/// What is asked about tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// The conventions of the model.
+    pub conventions: Conventions,
+    /// The bounds of the search.
+    pub limits: Limits,
+    /// How many outcomes the text has, at the most.
+    pub outcomes: Option<usize>,
+    /// Whether the text has an execution.
+    pub explain: bool,
+    /// Whether an execution is drawn.
+    pub draw: bool,
+    /// Whether weaker orderings and scopes are looked for.
+    pub minimize: bool,
+}
+
+impl Question {
+    /// The answers to the tests of a file.
+    pub fn ask(self, subjects: Vec<Subject>) -> Vec<TestReport> {
+        let Self { conventions, limits, .. } = self;
+        let weaker = self.minimize.then(|| {
+            let all: Vec<&Subject> = subjects.iter().collect();
+            orderings::minimized(&all, conventions, limits)
+        });
+        let mut answers: Vec<TestReport> = subjects.into_iter().map(|subject| self.ask_one(subject)).collect();
+        // It is about all tests of the file, and stands behind the last.
+        if let (Some(last), Some(weaker)) = (answers.last_mut(), weaker) {
+            last.text += &print::weaker(&weaker);
+            last.answer.weaker = Some(weaker);
+        }
+        answers
+    }
+
+    fn ask_one(self, subject: Subject) -> TestReport {
+        let Self { conventions, limits, .. } = self;
+        let litmus = &subject.litmus;
+
+        let start = Instant::now();
+        // The verdict has one limit, however many searches it takes.
+        let left = || Limits { time: limits.time.map(|time| time.saturating_sub(start.elapsed())), ..limits };
+        // Where there are many final states, the condition is decided without them.
+        let counted =
+            if self.outcomes.is_some() { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
+        let outcomes = search::outcomes(&litmus.program, conventions, counted);
+        let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
+        let found = match verdict {
+            Err(limit) if limit == Limit::States || limit == Limit::Choices && counted != limits => {
+                search::decide(&litmus.program, &litmus.condition, conventions, left())
+            }
+            verdict => Decision { verdict, candidates: 0, execution: None },
+        };
+        // Where there is a data race, or may be one, no condition is known to hold.
+        let (race, found) = match race::of(&subject, conventions, left()) {
+            Ok(race) => (race, found),
+            Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
+        };
+        let mut answer = Answer {
+            file: subject.file.clone(),
+            name: litmus.name.clone(),
+            holds: if race.is_some() { Some(false) } else { found.verdict.ok() },
+            race: race.as_ref().map(|race| DataRace::new(&subject, race, conventions)),
+            outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States)))
+                .then(|| outcomes.states.len()),
+            found: Found { outcomes: outcomes.states.len(), all: outcomes.unknown.is_none() },
+            candidates: outcomes.candidates + found.candidates,
+            time: start.elapsed(),
+            unknown: found.verdict.err().filter(|_| race.is_none()),
+            weaker: None,
+            remedies: Vec::new(),
+        };
+        let shown = (self.explain || self.draw).then(|| match (&race, &answer.race) {
+            (Some(race), Some(known)) => Shown::race(&subject, race, known, conventions),
+            _ => show(&subject, &found, conventions, limits),
+        });
+        let mut text = print::heading(&answer, &subject, conventions, limits);
+        if let Some(most) = self.outcomes {
+            text += &print::outcomes(litmus, &outcomes, most);
+        }
+        if let Some(shown) = shown.as_ref().filter(|_| self.explain) {
+            text += &print::execution(shown);
+        }
+        if subject.compiled.is_some() && found.verdict == Ok(false) {
+            answer.remedies = orderings::remedies(&subject, conventions, limits);
+            text += &print::remedies(&answer.remedies);
+        }
+        let diagram = shown.and_then(|Shown { diagram, .. }| diagram);
+        TestReport { answer, text, diagram, warnings: subject.warnings }
+    }
+}

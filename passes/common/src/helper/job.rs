@@ -1,0 +1,208 @@
+//! What is asked for, and what is given back.
+
+use crate::{Diagnostic, Embed, Errors, Input, Outcome, Remark, Settings, remarks};
+use ptx_lowering::Target;
+use ptx_optimize::Rewrites;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantNames};
+
+use crate::helper::data::diagnostics;
+
+/// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
+///
+/// ```
+/// use ptx_atomics_common::helper::{Emit, Job};
+/// use ptx_atomics_common::Input;
+///
+/// let input = Input::new("fence.ll", "define void @f() { fence seq_cst\n ret void }");
+/// let mut job = Job::new(input);
+/// job.emit = Emit::LlvmIr;
+/// job.options = "mcpu=sm_90,strategy=fence".into();
+/// assert_eq!(job.language.to_string(), "llvm");
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Job {
+    /// With [`Input::keep_lines`], what is lowered comes with remarks.
+    pub input: Input,
+    /// What the input is written in.
+    pub language: Language,
+    /// What is made of it.
+    pub emit: Emit,
+    /// The one `gpu.module` of MLIR that is lowered; all of them, if there is no name.
+    pub module: Option<String>,
+    /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
+    /// own flag. [`ptx_atomics_common::settings::SETTINGS`] has all of them.
+    pub options: String,
+    /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; none runs, if there is no level.
+    pub level: Option<u8>,
+    /// The level of LLVM's code generator, 0 to 3; if there is none, it is that of the pipeline, or else 2.
+    pub codegen_level: Option<u8>,
+    /// Whether PTX has LLVM's comments: that of a line of the source says where it was inlined.
+    pub comments: bool,
+    /// How many processes may generate the code of a large module at once. The bytes are the same.
+    pub processes: usize,
+}
+
+/// What an input is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Language {
+    /// LLVM IR, as text or as bitcode.
+    Llvm,
+    /// MLIR, as text or as bytecode. It needs the feature `mlir`.
+    Mlir,
+}
+
+/// What is made of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Emit {
+    /// PTX text.
+    Ptx,
+    /// LLVM IR with the PTX of atomics and fences in it, as text.
+    LlvmIr,
+    /// The same as bitcode.
+    LlvmBc,
+    /// MLIR with the PTX of atomics and fences in it, as text.
+    Mlir,
+    /// The same as bytecode.
+    MlirBc,
+}
+
+/// What one module became.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Lowered {
+    /// The name of the `gpu.module`.
+    pub name: Option<String>,
+    /// Text or bitcode, as [`Job::emit`] says.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+    /// A remark for each operation, in LLVM's YAML, if the input keeps its lines.
+    pub remarks: String,
+    /// The same in lines for people, and how many operations there were.
+    pub report: Vec<String>,
+    /// What asynchronous operations lack, or why they were not checked.
+    #[serde(with = "diagnostics")]
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// How MLIR's bytecode begins.
+pub const MLIR_BYTECODE: &[u8] = b"ML\xefR";
+
+impl Lowered {
+    /// An output, with what is said of each operation and of all.
+    pub fn new(name: Option<String>, bytes: Vec<u8>, made: &[Remark], target: Option<Target>) -> Self {
+        let mut report = Vec::new();
+        for remark in made {
+            let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
+            let mut lines = remarks::lines(remark).into_iter();
+            report.extend(lines.next().map(|line| format!("{place}in '{}': {line}", remark.function)));
+            report.extend(lines.map(|line| format!("  {line}")));
+        }
+        let target = target.map(|target| format!(" for {target}")).unwrap_or_default();
+        let module = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let lowered = made.iter().filter(|remark| matches!(remark.outcome, Outcome::Lowered { .. })).count();
+        report.push(format!("{module}{lowered} atomics and fences lowered{target}"));
+        Self { name, bytes, remarks: remarks::yaml(made), report, warnings: Vec::new() }
+    }
+
+    /// The same, with other warnings.
+    pub fn with_warnings(self, warnings: Vec<Diagnostic>) -> Self {
+        Self { warnings, ..self }
+    }
+}
+
+impl Language {
+    /// MLIR, if the input is its bytecode, or its name ends with `.mlir` or `.mlirbc`; or else LLVM IR.
+    pub fn of(input: &Input) -> Self {
+        let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
+        if by_name || input.bytes().starts_with(MLIR_BYTECODE) { Self::Mlir } else { Self::Llvm }
+    }
+}
+
+impl Emit {
+    /// How the names of such files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Ptx => "ptx",
+            Self::LlvmIr => "ll",
+            Self::LlvmBc => "bc",
+            Self::Mlir => "mlir",
+            Self::MlirBc => "mlirbc",
+        }
+    }
+
+    /// Whether it is LLVM IR.
+    pub fn is_llvm_ir(self) -> bool {
+        matches!(self, Self::LlvmIr | Self::LlvmBc)
+    }
+
+    /// Whether it is MLIR.
+    pub fn is_mlir(self) -> bool {
+        matches!(self, Self::Mlir | Self::MlirBc)
+    }
+}
+
+impl Job {
+    /// PTX of an input, in the language that it seems to be written in, for the target that the module asks for, or else
+    /// sm_90.
+    pub fn new(input: Input) -> Self {
+        Self {
+            language: Language::of(&input),
+            input,
+            emit: Emit::Ptx,
+            module: None,
+            options: String::new(),
+            level: None,
+            codegen_level: None,
+            comments: false,
+            processes: 1,
+        }
+    }
+
+    /// The same job, whose input keeps its lines.
+    pub fn keeping_lines(self) -> Self {
+        Self { input: self.input.keeping_lines(), ..self }
+    }
+
+    /// The same job, with other options.
+    pub fn with_options(&self, options: String) -> Self {
+        Self { options, ..self.clone() }
+    }
+
+    /// The same job, without the check of asynchronous operations.
+    pub fn unchecked(&self) -> Self {
+        self.with_options(format!("{},async=off", self.options))
+    }
+
+    /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, and what
+    /// becomes PTX stays LLVM's own where this LLVM prints just what is chosen, unless somebody says otherwise.
+    pub fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
+        of_module.override_with(&self.options, "the options")?;
+        let optimized = self.level.is_some_and(|level| level > 0);
+        of_module.optimize = of_module.optimize.or(optimized.then(Rewrites::on));
+        if self.emit == Emit::Ptx {
+            of_module.embed = of_module.embed.or(Some(Embed::Native));
+        }
+        Ok(of_module)
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn what_becomes_ptx_may_stay_llvms_own() {
+    let check = |emit, options: &str, flag: &str, expected| {
+        let job = Job { emit, ..Job::new(Input::new("a.ll", "")).with_options(options.into()) };
+        let settings = job.settings(Settings::of_flag(flag).expect("options")).expect("options");
+        assert_eq!(settings.embed, expected, "{emit} {options} {flag}");
+    };
+    check(Emit::Ptx, "", "", Some(Embed::Native));
+    check(Emit::Ptx, "embed=assembly", "", Some(Embed::Assembly));
+    check(Emit::Ptx, "", "embed=assembly", Some(Embed::Assembly));
+    check(Emit::Ptx, "embed=native", "embed=assembly", Some(Embed::Native));
+    for emit in [Emit::LlvmIr, Emit::LlvmBc, Emit::Mlir, Emit::MlirBc] {
+        check(emit, "", "", None);
+    }
+}
