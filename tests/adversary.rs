@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     llvm::{AsyncMode, Input, Options},
     memory_model::{
@@ -38,7 +38,7 @@ const TRIED: u64 = 6_000;
 const ROUNDS: usize = 2;
 const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 2_000_000, time: None };
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let count: u64 = env::var("ADVERSARY_MODULES").map_or(400, |count| count.parse().expect("a number"));
     let first: u64 = env::var("ADVERSARY_SEED").map_or(0, |seed| seed.parse().expect("a number"));
     let modules = Trial::test("modules", move || all(first..first + count));
@@ -47,7 +47,7 @@ fn main() {
         Trial::test(name, move || without(condition))
     });
     let hazards = Trial::test("asynchronous operations", move || asynchronous(first..first + count));
-    libtest_mimic::run(&Arguments::from_args(), [modules, hazards].into_iter().chain(conditions).collect()).exit();
+    [modules, hazards].into_iter().chain(conditions).collect()
 }
 
 /// Nothing more is wrong with the asynchronous operations of a kernel: what they lack is looked for in front of the optimizer, not

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use testing::{ASSEMBLERS, exists, ptx_atomics, target, tool, trial};
 
 const HEAD: &str = r#"target triple = "nvptx64-nvidia-cuda"
@@ -107,9 +107,7 @@ const CASES: [(&str, &str); 9] = [
     ("a matrix, twice", "alloc init fence.init barrier address descriptor one write +fence.proxy +fence::after mma commit wait0 write0 +fence.proxy +fence::after mma commit wait1 rest barrier dealloc"),
 ];
 
-fn main() {
-    let arguments = Arguments::from_args();
-    testing::plugin::build();
+pub fn trials() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let mut trials: Vec<_> =
         CASES.into_iter().map(|(name, words)| trial(name.to_owned(), assembler, move || check(words))).collect();
@@ -127,7 +125,7 @@ fn main() {
         (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")),
         mlir_opt,
     ));
-    libtest_mimic::run(&arguments, trials).exit();
+    trials
 }
 
 /// The kernel without what is missing, and with it.

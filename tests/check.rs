@@ -7,7 +7,7 @@ use std::{
 };
 
 use itertools::iproduct;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use testing::{ASSEMBLERS, exists, llvm_version, ptx_atomics, root, success, tool, trial};
 
 const IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
@@ -32,7 +32,7 @@ define i8 @byte(ptr addrspace(1) %p, i8 %b) {
 }
 "#;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     // Later versions keep it.
     let llc = (llvm_version() != 22 || !exists(tool("llc"))).then_some("llc-22");
     let trials = vec![
@@ -57,7 +57,7 @@ fn main() {
         Trial::test("damaged PTX is an error", damaged),
         Trial::test("wrong usage is exit status 2", usage),
     ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// Files of one trial.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use testing::{ptx_atomics, root, snapshot};
 
@@ -24,7 +24,7 @@ const RULES: [(&str, &[&str], &str); 16] = [
 /// No execution shows it: it is what a compiler may do, or an order of products that the machine keeps.
 const POSSIBLE: &str = "possible";
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let rules = RULES
         .map(|(rule, options, verdict)| Trial::test(format!("rule {rule}"), move || follows(rule, options, verdict)));
     let others = [
@@ -53,7 +53,7 @@ fn main() {
     let is_wanted = std::env::var_os("WITNESS_ALL").is_some() && reduced().exists();
     let reduced = Trial::test("executions of reduced kernels", of_reduced).with_ignored_flag(!is_wanted);
     let all = rules.into_iter().chain(others).chain(repeated).chain([reduced]);
-    libtest_mimic::run(&Arguments::from_args(), all.collect()).exit();
+    all.collect()
 }
 
 /// What a run gives.

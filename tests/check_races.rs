@@ -5,14 +5,14 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use testing::{ptx_atomics, snapshot};
 
 /// Kernels by their verdict, and the exit status.
 const VERDICTS: [(&str, i32); 4] = [("free", 0), ("race", 1), ("divergent", 1), ("open", 0)];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let verdicts = VERDICTS.map(|(name, status)| Trial::test(name, move || verdict(name, status)));
     let others = [
         Trial::test("no other pinned texts", || {
@@ -31,7 +31,7 @@ fn main() {
         Trial::test("wrong usage is exit status 2", usage),
     ];
     let all = verdicts.into_iter().chain(others).collect();
-    libtest_mimic::run(&Arguments::from_args(), all).exit();
+    all
 }
 
 /// What a run gives: its exit status, standard output and standard error.

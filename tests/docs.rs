@@ -8,14 +8,14 @@ use std::{
     process::Command,
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{Change, Strategy};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use strum::IntoEnumIterator;
 use testing::{ptx_atomics, success};
 use walkdir::WalkDir;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let trials = [
         Trial::test("links lead somewhere", || check(links)),
         Trial::test("images have descriptions", || check(images)),
@@ -29,7 +29,7 @@ fn main() {
         Trial::test("the scoreboard's picture and table are those of its page", drawn),
         Trial::test("the patterns and their drawings are those of the litmus tests", patterns),
     ];
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+    trials.into()
 }
 
 /// Every input that an `action.yml` uses is declared and every one that is declared is used; its scripts are bash, and exist.

@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use libtest_mimic::{Arguments, Failed};
+use libtest_mimic::{Failed, Trial};
 use testing::{exists, plugin::plugin, ptx_atomics, root, success, tool, trial};
 
 /// Ordinary CUDA: CUDA's own words and atomics, libcu++ and cooperative groups.
@@ -60,7 +60,7 @@ const SAYS: [(&str, &str); 20] = [
     ("! check picture.png", "cannot tell what 'picture.png' is|give a .ptx"),
 ];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let missing = (!root().join(".tools/cuda-12.9/sdk").exists())
         .then_some("CUDA's headers")
         .or_else(|| (!fatbinary().exists()).then_some("fatbinary of .tools/ptxas-13.5"));
@@ -70,7 +70,7 @@ fn main() {
     }
     trials.push(trial("llc's flags".to_owned(), (!exists(tool("llc"))).then_some("llc"), llc));
     trials.push(trial("without CUDA's headers".to_owned(), missing, without_headers));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 fn fatbinary() -> PathBuf {

@@ -2,7 +2,7 @@
 //! plugin. What a compiler gives without and with the plugin is pinned, so that the difference is seen:
 //! `snapshots/examples/<example>.snap`.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test examples`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[examples]'`, then read the difference.
 
 use std::{
     env, fs,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics_golden::listing::{Show, Variant, listing};
 use testing::{
     ASSEMBLERS, Assembler,
@@ -21,8 +21,7 @@ use testing::{
 
 const GPUS: [(&str, &str); 2] = [("sm_70", "ptx60"), ("sm_90", "ptx86")];
 
-fn main() {
-    plugin::build();
+pub fn trials() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let names = examples().iter().map(Example::name).collect();
     let none_left =
@@ -34,7 +33,7 @@ fn main() {
     let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
     let cargo = testing::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
     let cargo = testing::left_to_all(cargo);
-    libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo, none_left]).collect()).exit();
+    trials.chain([cargo, none_left]).collect()
 }
 
 /// A rustc on the LLVM under test, and a folder of the crates that its std depends on, which cargo wants even for `core` alone.

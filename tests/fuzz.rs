@@ -15,7 +15,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     judge::judge_function,
     llvm::{self, Diagnostic, Errors, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
@@ -76,12 +76,17 @@ const BATCH: usize = 50;
 /// Says to this program which kind a worker is for.
 const WORKER: &str = "PTX_ATOMICS_FUZZ_WORKER";
 
-fn main() {
-    if let Ok(kind) = env::var(WORKER) {
-        return worker(KINDS.iter().find(|known| known.name == kind).expect("a kind"));
+/// Reads the files that it is given, if this program was started for that.
+pub fn is_reader() -> bool {
+    let kind = env::var(WORKER).ok();
+    if let Some(kind) = &kind {
+        worker(KINDS.iter().find(|known| known.name == kind).expect("a kind"));
     }
-    let trials = KINDS.map(|kind| Trial::test(format!("damaged .{}", kind.name), move || fuzz(&kind)));
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+    kind.is_some()
+}
+
+pub fn trials() -> Vec<Trial> {
+    KINDS.map(|kind| Trial::test(format!("damaged .{}", kind.name), move || fuzz(&kind))).into()
 }
 
 fn lower(command: &mut Command, path: &Path) {

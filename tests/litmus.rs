@@ -1,7 +1,7 @@
 //! `ptx-atomics litmus`: verdicts, explanations, drawings, bad input.
 //!
 //! What it prints and draws for each of `models/memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
-//! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test litmus`, then read the difference.
+//! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[litmus]'`, then read the difference.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_memory_model::{
     condition::{Atom, Formula},
     litmus::Litmus,
@@ -25,7 +25,7 @@ use testing::{ptx_atomics, random, root, snapshot, success, trial};
 
 type Test = fn() -> Result<(), Failed>;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let pinned = own().into_iter().map(|path| Trial::test(format!("pinned/{}", name(&path)), move || pinned(&path)));
     let suites = [("spec", 22, "manual"), ("dat3m", 146, "manual"), ("dat3m", 146, "dat3m")];
     let shared = suites.map(|(suite, count, convention)| {
@@ -61,7 +61,7 @@ fn main() {
     let has_graphviz = Command::new("dot").arg("-V").output().is_ok_and(|output| output.status.success());
     let graphviz = trial("graphviz draws".into(), (!has_graphviz).then_some("dot"), graphviz);
     let trials = pinned.chain(shared).chain(tests).chain([graphviz]).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// The litmus tests whose texts and pictures are pinned.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_lowering::ptx::{FenceSem, LdSem, Scope, Space, StSem, Type, mnemonic::MNEMONICS};
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
@@ -19,7 +19,7 @@ use testing::{ptx_atomics, root};
 
 type Test = fn() -> Result<(), Failed>;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
         ("a finding, its quick fix, and no finding", finding),
         ("a newer version is answered for", newer),
@@ -32,7 +32,7 @@ fn main() {
         ("the files of the extension", extension),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
-    libtest_mimic::run(&Arguments::from_args(), tests.collect()).exit();
+    tests.collect()
 }
 
 /// How long an answer may take on a machine that has much else to do.

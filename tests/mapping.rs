@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_lowering::Strategy;
 use serde_json::Value;
 use strum::IntoEnumIterator;
@@ -10,7 +10,7 @@ use testing::ptx_atomics;
 
 type Test = fn() -> Result<(), Failed>;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 9] = [
         ("every mapping is kept", kept),
         ("a counterexample is a pair of files that show it", counterexample),
@@ -23,7 +23,7 @@ fn main() {
         ("wrong usage and wrong sources", wrong),
     ];
     let tests = tests.map(|(name, test)| Trial::test(name, test));
-    libtest_mimic::run(&Arguments::from_args(), tests.into()).exit();
+    tests.into()
 }
 
 /// Exit status, standard output, standard error.

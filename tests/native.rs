@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     llvm::{
         self, Embed, Input, Options,
@@ -28,7 +28,7 @@ const TARGETS: [(&str, &str); 9] = [
     ("sm_120", "ptx90"),
 ];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let (major, minor, patch) = get_llvm_version();
     let table: Option<&'static Backend> = Backend::of([major, minor, patch]).map(|table| &*Box::leak(Box::new(table)));
     let missing = table.is_none().then(|| format!("a table of LLVM {major}.{minor}.{patch}"));
@@ -44,7 +44,7 @@ fn main() {
         .chain([Trial::test("docs/cost.md has the shares of all versions", shares)])
         .chain(of_table("a wrong claim is found".into(), mutants))
         .chain(of_table("plain accesses stay where they are".into(), beside));
-    libtest_mimic::run(&Arguments::from_args(), trials.collect::<Vec<Trial>>()).exit();
+    trials.collect::<Vec<Trial>>()
 }
 
 /// The PTX of functions, and how many of them stayed.

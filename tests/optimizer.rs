@@ -1,11 +1,11 @@
 //! The optimizer, from LLVM IR to PTX: `snapshots/optimizer/<input>.snap` has each kernel without and with it, and what is said.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test optimizer`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[optimizer]'`, then read the difference.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::ptx::Module;
 use ptx_atomics_common::callee::{Declared, Effect};
 use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, success, target, tool, trial};
@@ -17,7 +17,7 @@ const SNAPSHOTS: &str = "snapshots/optimizer";
 const GPUS: [(&str, Option<&str>); 6] =
     [("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let files = fs::read_dir(root().join(INPUTS)).expect("the inputs");
     let names = files.map(|entry| entry.expect("an input").file_name().to_string_lossy().replace(".ll", ""));
     let names: Vec<_> = names.sorted().collect();
@@ -40,7 +40,7 @@ fn main() {
         trials.push(trial(format!("libdevice of {of} is known"), missing, move || libdevice(&file)));
     }
     trials.push(Trial::test("plain code in shared memory is that of its twin with scopes", twins));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// The CUDA versions whose libdevice is installed with ptxas.

@@ -6,15 +6,16 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use testing::{ASSEMBLERS, left_to_all, llvm_version, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
         ("without LLVM", without_llvm),
         ("no features, and the models", no_features),
@@ -29,11 +30,16 @@ fn main() {
         ("a golden suite", golden),
         ("documentation without LLVM", documentation),
     ];
-    let trial = |(name, test): &(&'static str, Test)| Trial::test(*name, *test);
-    let tests = tests.iter().map(trial).chain(long.iter().map(trial).map(left_to_all)).collect();
-    // Cargo waits for itself.
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    libtest_mimic::run(&arguments, tests).exit();
+    // Cargo waits for itself: two at once would only take a thread from other modules.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let trial = |(name, test): &(&'static str, Test)| {
+        let test = *test;
+        Trial::test(*name, move || {
+            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            test()
+        })
+    };
+    tests.iter().map(trial).chain(long.iter().map(trial).map(left_to_all)).collect()
 }
 
 /// Cargo outside the repository: the variables that cargo sets for this test are not there.

@@ -7,18 +7,17 @@ use std::{
     process::Command,
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics_page::{ir::fields, order::judged, run::answer};
 use serde_json::{Map, Value, json};
 use testing::{ptx_atomics, root};
 
-fn main() {
-    let tests = vec![
+pub fn trials() -> Vec<Trial> {
+    vec![
         Trial::test("atomics of LLVM IR by lines", ir),
         Trial::test("the order of PTX against LLVM IR that is read by lines", order),
         Trial::test("a run of PTX", run),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+    ]
 }
 
 /// The command that the page shows for a run says what the page says.

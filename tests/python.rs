@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use libtest_mimic::{Arguments, Failed};
+use libtest_mimic::{Failed, Trial};
 use testing::{binary, left_to_all, root, runs_all, success, trial};
 
 /// What scripts/install puts there: pytest, NumPy and mypy.
@@ -14,7 +14,7 @@ const TOOLS: &str = ".tools/python";
 /// What scripts/triton fetches, and scripts/install for `scripts/test --all`.
 const WATCHED: [&str; 2] = [".tools/triton", ".tools/warp"];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let tools = root().join(TOOLS);
     let missing = (!tools.join("done").exists()).then_some("pytest");
     let watched = WATCHED.iter().all(|folder| !root().join(folder).exists()).then_some("Triton");
@@ -28,7 +28,7 @@ fn main() {
         trial("examples of the book".into(), missing, book),
         left_to_all(trial("the wheel, in an environment of its own".into(), missing, wheel)),
     ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// Python with these folders in its path, and nothing of the user's.

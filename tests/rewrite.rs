@@ -7,11 +7,11 @@ use std::{
     process::{Output, Stdio},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{PtxVersion, Target, ptx::Module};
 use testing::{ASSEMBLERS, ptx_atomics, root, snapshot};
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let missing: Vec<&str> = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing()).collect();
     let note = if missing.is_empty() { String::new() } else { format!(" (skipped: no {})", missing.join(", ")) };
     let trials = vec![
@@ -22,7 +22,7 @@ fn main() {
         Trial::test("a report", report),
         Trial::test("wrong input", wrong),
     ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 const QUEUE: &str = "tests/rewrite/queue.ptx";

@@ -9,7 +9,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_execute::FindingKind;
 use serde_json::Value;
 use strum::IntoEnumIterator;
@@ -21,7 +21,7 @@ use walkdir::WalkDir;
 
 type Test = fn() -> Result<(), Failed>;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
         ("comments say how a kernel is run", comments),
         ("parameters of a mangled kernel have short names", mangled),
@@ -63,7 +63,7 @@ fn main() {
     let of_examples = of_examples.chain(MLIR.map(of_mlir)).chain(examples().into_iter().map(by_others));
     let missing = (!exists(tool("clang"))).then_some(tool("clang")).or(rustc_missing(""));
     let guide = testing::trial("the guide shows what the command says".into(), missing, guide);
-    libtest_mimic::run(&Arguments::from_args(), tests.chain(of_examples).chain([guide]).collect()).exit();
+    tests.chain(of_examples).chain([guide]).collect()
 }
 
 /// What a run gives.

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     llvm::{Embed, Input, Options},
     ptx_from_llvm_ir,
@@ -62,7 +62,7 @@ struct Function {
     llvm: String,
 }
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let missing = rustc_missing("").or_else(|| ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
     let trial = |name: &str, test: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
         testing::trial(name.to_owned(), missing, test)
@@ -80,7 +80,7 @@ fn main() {
     trials.push(Trial::test("check understands markers", checked));
     trials.push(Trial::test("no marker is left in LLVM IR", none_left));
     trials.push(Trial::test("the library understands markers", library));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 fn fences() -> Vec<Function> {

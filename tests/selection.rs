@@ -13,7 +13,7 @@ use std::{
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::llvm::inkwell::{
     AddressSpace,
     context::Context,
@@ -38,7 +38,7 @@ const TARGETS: [(&str, &str); 8] = [
 /// LLVM selects these on every GPU; no ptxas takes them before sm_90.
 const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));
     let targets = TARGETS.iter().map(|(sm, ptx)| trial(format!("{sm} with {ptx}"), llc, move || check(sm, ptx)));
     let path = root().join("../shared/reference/async/llvm22-intrinsics.csv");
@@ -49,7 +49,7 @@ fn main() {
         Trial::test(format!("{sm}: the optimizer takes none that orders or accesses for quiet"), move || ordered(sm))
     });
     let trials = targets.chain([measured, reached]).chain(ordered);
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+    trials.collect()
 }
 
 /// An intrinsic, as LLVM declares it for one type where it is overloaded.

@@ -3,12 +3,12 @@
 //!
 //! The whole of each module is assembled and checked, and some are compared with what the command writes.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test snapshots`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[snapshots]'`, then read the difference.
 
 use std::{fs, path::Path};
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     llvm::{Embed, Input, Options},
     lowering::{Strategy, Target, ptx::Scope},
@@ -23,7 +23,7 @@ const INPUTS: &str = "tests/inputs";
 const GPUS: [(&str, Option<&str>); 6] =
     [("sm_35", None), ("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     // Before sm_70 all strategies give the same, and `auto` is the recommended one wherever its own test says so.
     let strategies = Strategy::iter().filter(|strategy| *strategy != Strategy::Auto);
     let suite = Suite::new(root().join(INPUTS))
@@ -46,7 +46,7 @@ fn main() {
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| trial("assembling".into(), Some(what), || Ok(())));
     let trials = suite.trials().into_iter().chain(examples.trials()).chain(skipped).chain(as_the_command());
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+    trials.collect()
 }
 
 /// sm_35 has no rmw of system scope.

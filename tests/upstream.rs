@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use testing::{ptx_atomics, success};
 
 /// The issue, the operation, the GPU, and the instructions that access and order.
@@ -26,11 +26,11 @@ const CASES: [(&str, &str, &str, &str); 7] = [
     ("llvm#222449", "load atomic i32, ptr %p acquire, align 4", "sm_60", "ld.volatile.b32 membar.gl"),
 ];
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let trials = CASES.map(|case @ (issue, operation, gpu, _)| {
         Trial::test(format!("{issue}: {operation} for {gpu}"), move || check(case))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+    trials.into()
 }
 
 fn check((_, operation, gpu, expected): (&str, &str, &str, &str)) -> Result<(), Failed> {

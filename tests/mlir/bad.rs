@@ -1,7 +1,7 @@
 //! What has no lowering: what the command prints for each file of `bad/`, pinned beside the file, with the flags behind
 //! `// RUN:`; and damaged input.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir bad`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] bad'`, then read the difference.
 
 use std::{
     fs,

@@ -12,7 +12,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, target, tool};
 
-use crate::equivalence::is_atomic;
+use crate::mlir::equivalence::is_atomic;
 
 type Test = fn() -> Result<(), Failed>;
 

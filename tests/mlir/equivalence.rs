@@ -25,7 +25,7 @@ use testing::{
     root, success, target, tool, word,
 };
 
-use crate::dialect::{self, Program};
+use crate::mlir::dialect::{self, Program};
 
 /// GPU, PTX version, and the scope that LLVM's default one stands for.
 const TARGETS: [(&str, &str, Scope); 7] = [

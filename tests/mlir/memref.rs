@@ -9,7 +9,7 @@ use ptx_lowering::Target;
 
 use testing::{ASSEMBLERS, Pairs, cells::scattered, exists, ptx_atomics, success, target, tool, word};
 
-use crate::equivalence::{compare, functions, is_atomic};
+use crate::mlir::equivalence::{compare, functions, is_atomic};
 
 const TARGETS: [(&str, &str); 5] =
     [("sm_60", "ptx63"), ("sm_70", "ptx60"), ("sm_80", "ptx78"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];

@@ -1,7 +1,7 @@
 //! What becomes of every input, pinned: `snapshots/mlir/<input>.snap`, and of every file of `nvvm/` at the lowest target that
 //! has it. Each has the MLIR, and the functions of the PTX.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir pinned`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] pinned'`, then read the difference.
 
 use std::{
     fs,

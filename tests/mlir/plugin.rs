@@ -21,7 +21,7 @@ use testing::{
     target, tool,
 };
 
-use crate::{
+use crate::mlir::{
     dialect::{self, Program},
     equivalence::is_atomic,
     kept::target_of,

@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{ASSEMBLERS, exists, llvm_version, lower_to_assembly, ptx_atomics, success, target, tool};
 
-use crate::equivalence::functions;
+use crate::mlir::equivalence::functions;
 
 /// GPU and PTX version: by `membar`, by `fence`, and with acquire and release that are not both.
 const TARGETS: [(&str, &str); 4] = [("sm_35", "ptx60"), ("sm_70", "ptx60"), ("sm_90", "ptx78"), ("sm_90", "ptx86")];

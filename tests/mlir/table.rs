@@ -1,7 +1,7 @@
 //! The table of `docs/mlir.md`: every op of MLIR's dialects that is atomic, a fence or a barrier, and what becomes of it, as
 //! measured here. What holds for one version of MLIR alone is marked there, as "`nvvm.barrier0` in MLIR 22".
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir table`, then read the difference. What the
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] table'`, then read the difference. What the
 //! document says of the other version stays.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::kept::{other_llvm, target_of};
+use crate::mlir::kept::{other_llvm, target_of};
 use testing::{exists, llvm_version, ptx_atomics, root, success, tool};
 
 pub fn trials() -> Vec<Trial> {

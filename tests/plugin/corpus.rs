@@ -10,7 +10,7 @@ use std::{
 use libtest_mimic::{Failed, Trial};
 use testing::{binary, left_to_all, llvm_version, plugin::plugin, root, trial};
 
-use crate::hosts::Host;
+use crate::plugin::hosts::Host;
 
 pub fn trials() -> Vec<Trial> {
     let tools = [

@@ -13,7 +13,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{ASSEMBLERS, llvm_version, plugin::plugin, ptx_atomics, root, success, target, tool};
 
-use crate::{
+use crate::plugin::{
     hosts::{Host, filter},
     languages::judge,
 };

@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 
 use testing::{examples::to_llvm_ir, plugin, root, tool};
 
-use crate::hosts::{GPU, PTX, filter, llc};
+use crate::plugin::hosts::{GPU, PTX, filter, llc};
 
 pub fn check() -> Result<(), Failed> {
     let page = fs::read_to_string(root().join("docs/plugin.md"))?;

@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 
 use testing::{ASSEMBLERS, ptx_atomics, success, target};
 
-use crate::hosts::{Compiled, Host};
+use crate::plugin::hosts::{Compiled, Host};
 
 const ORDERS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
 const OF_LOADS: [&str; 3] = ["Relaxed", "Acquire", "SeqCst"];

@@ -17,7 +17,7 @@ use testing::{
     root, success, target, tool,
 };
 
-use crate::hosts::{GPU, PTX, filter, llc};
+use crate::plugin::hosts::{GPU, PTX, filter, llc};
 
 const KERNEL: &str = r#"
 target triple = "nvptx64-nvidia-cuda"

@@ -14,7 +14,7 @@ use testing::{
     success, tool,
 };
 
-use crate::hosts::Host;
+use crate::plugin::hosts::Host;
 
 /// A module with two atomics, on lines 8 and 12, and what is to be set in it.
 fn module(attributes: &str, flag: &str) -> String {

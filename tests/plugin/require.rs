@@ -6,7 +6,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{ASSEMBLERS, examples::to_llvm_ir, plugin::plugin, ptx_atomics, success, target};
 
-use crate::hosts::{GPU, Host, PTX, instructions};
+use crate::plugin::hosts::{GPU, Host, PTX, instructions};
 
 /// A kernel with an atomic of `core`, and a static that something else keeps.
 const KERNEL: &str = "#![no_std]

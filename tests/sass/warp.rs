@@ -13,7 +13,7 @@ use strum::IntoEnumIterator;
 
 use testing::{ASSEMBLERS, Assembler, left_to_all, trial};
 
-use crate::{
+use crate::sass::{
     FIRST,
     machine::{Kernel, disassembled, kernel_name, missing},
 };

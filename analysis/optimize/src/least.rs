@@ -8,7 +8,7 @@
 //!   since nothing tells it from an acquire and a release.
 //!
 //! Accesses of one location are ordered by coherence; an address that a loop computes anew counts as the same one. Each of these is needed: another thread shows an outcome that is new without it
-//! (`analysis/mapping/tests/least.rs` has the programs and asks the model). That all of them together are enough is not said, and neither
+//! (`analysis/mapping/tests/it/least.rs` has the programs and asks the model). That all of them together are enough is not said, and neither
 //! copies of loops nor other instructions are tried. So the weight is a bound: no placement has less.
 
 use std::{

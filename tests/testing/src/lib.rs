@@ -20,7 +20,8 @@ use std::{
     sync::LazyLock,
 };
 
-use libtest_mimic::{Failed, Trial};
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_lowering::Target;
 
 pub use crate::assembler::{ASSEMBLERS, Assembler};
@@ -105,6 +106,25 @@ pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<
     let name =
         missing.map_or(name.clone(), |what| format!("{name} (skipped: no {what} here; scripts/test installs it)"));
     Trial::test(name, test).with_ignored_flag(missing.is_some())
+}
+
+/// A module of a test program, and the trials that it has.
+pub type Module = (&'static str, fn() -> Vec<Trial>);
+
+/// Runs the trials of all modules and ends the process. The kind of a trial is its module: `-- '[mlir'` runs the module `mlir` alone,
+/// and prepares no other.
+pub fn run(modules: &[Module]) -> ! {
+    let arguments = Arguments::from_args();
+    let wanted = arguments.filter.as_deref().and_then(|filter| filter.strip_prefix('['));
+    let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.starts_with(name) || name.starts_with(wanted));
+    let of_module = |(name, trials): &Module| {
+        trials().into_iter().map(|trial| {
+            let kind = [name, trial.kind()].into_iter().filter(|part| !part.is_empty()).join(", ");
+            trial.with_kind(kind)
+        })
+    };
+    let trials = modules.iter().filter(|(name, _)| is_wanted(name)).flat_map(of_module).collect();
+    libtest_mimic::run(&arguments, trials).exit()
 }
 
 /// Whether `scripts/test --all` asks for larger samples, and for the trials that take long and find little more. That a program has

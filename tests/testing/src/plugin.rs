@@ -3,29 +3,24 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
+    sync::LazyLock,
 };
 
 use crate::{binary, features, root, success};
 
-/// The file that [`build`] made.
+/// The file of the plugin for LLVM. The first call builds it.
 pub fn plugin() -> &'static Path {
-    static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
-    PLUGIN.get_or_init(|| {
-        let debug = binary().parent().expect("a folder");
-        debug.with_file_name("release").join("libptx_atomics.so")
-    })
-}
-
-/// Builds it, or ends the tests.
-pub fn build() {
-    let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
-    let target = plugin().ancestors().nth(2).expect("a folder");
-    let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).args(features()).current_dir(root()));
-    if let Err(error) = built {
-        eprintln!("error: the plugin does not build: {}", error.message().unwrap_or_default());
-        std::process::exit(1);
-    }
+    static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| {
+        let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
+        let target = binary().ancestors().nth(2).expect("a folder");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(arguments).arg(target).args(features()).current_dir(root());
+        if let Err(error) = success(&mut cargo) {
+            panic!("the plugin does not build: {}", error.message().unwrap_or_default());
+        }
+        target.join("release/libptx_atomics.so")
+    });
+    &PLUGIN
 }
 
 /// The argument by which a compiler of `scripts/to-llvm-ir` loads it.

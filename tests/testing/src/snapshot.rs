@@ -1,6 +1,6 @@
 //! Pinned texts of this repository.
 
-use std::{collections::BTreeSet, env};
+use std::{collections::BTreeSet, panic::Location, path::Path};
 
 use libtest_mimic::Failed;
 use ptx_atomics_golden::{
@@ -23,6 +23,7 @@ pub fn edition() -> Option<String> {
 ///
 /// # Errors
 /// The difference, and the command that accepts it.
+#[track_caller]
 pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
     compare(folder, name, text, |_| None)
 }
@@ -31,16 +32,17 @@ pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
 ///
 /// # Errors
 /// The difference, what it does, and the command that accepts it.
+#[track_caller]
 pub fn pin_listing(folder: &str, name: &str, text: &str, variants: &[Variant<'_>]) -> Result<(), Failed> {
     let variants: Vec<_> = variants.iter().map(|variant| (variant.gpu, variant.by)).collect();
     compare(folder, name, text, |old| Some(Change::between(old, text, &variants, |_, _| None)))
 }
 
+#[track_caller]
 fn compare(folder: &str, name: &str, text: &str, judge: impl FnOnce(&str) -> Option<Change>) -> Result<(), Failed> {
-    let test = env::current_exe()?;
-    let test = test.file_stem().unwrap_or_default().to_string_lossy();
-    let test = test.rsplit_once('-').map_or(&*test, |(test, _)| test);
-    let command = format!("cargo test -p ptx-atomics-cli --test {test}");
+    let file = Path::new(Location::caller().file());
+    let module = file.iter().skip_while(|part| *part != "tests").nth(1).map(|part| Path::new(part).with_extension(""));
+    let command = format!("cargo test -p ptx-atomics-cli --test it -- '[{}'", module.unwrap_or_default().display());
     let edition = edition();
     let snapshot = Snapshot { folder: &root().join(folder), name, edition: edition.as_deref(), command: &command };
     snapshot.compare(text, judge)

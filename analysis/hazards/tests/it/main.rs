@@ -1,0 +1,13 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod apart;
+mod committed;
+mod executed;
+mod groups;
+mod large;
+mod launched;
+mod litmus;
+mod missing;
+mod possible;
+mod read;
+mod roles;

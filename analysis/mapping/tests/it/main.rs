@@ -1,0 +1,5 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod arithmetic;
+mod host;
+mod least;

@@ -1,0 +1,168 @@
+//! The optimizer against the memory models, on a part of the programs; `scripts/verify` checks all.
+
+use std::{fs, path::Path};
+
+use libtest_mimic::{Failed, Trial};
+use ptx_lowering::{Access, Ordering, Policy, Strategy, Target, Type, ptx::Space};
+use ptx_mapping::{
+    conditions::{LeftOut, Shown, leave_out},
+    optimize::{Optimized, optimized},
+    programs::Set,
+    verify::{EXPANSIONS, MAXIMUM, Report, verify, verify_these},
+};
+use ptx_memory_model::{
+    program::{Instruction, Statement},
+    source::{
+        Cpp, Races,
+        ReleaseSequences::Cpp20,
+        Rules,
+        read::{Source, sources},
+    },
+};
+use ptx_optimize::{Options, Rewrite};
+
+const RULES: Rules = Rules { sequences: Cpp20, races: Races::Llvm };
+
+/// The sets that show what a rewrite does: of so many programs of each, one.
+const SETS: [(Set, usize, &[Rewrite]); 14] = [
+    (Set::Three, 200, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::Four, 40_000, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::Five, 1_000, &[Rewrite::Scope, Rewrite::Fences, Rewrite::Unseen]),
+    (Set::Fences, 600, &[Rewrite::Unseen]),
+    (Set::Placements, 200, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::Waiting, 40, &[Rewrite::Loops, Rewrite::Fences, Rewrite::Unseen]),
+    (Set::WaitingPlacements, 1_500, &[Rewrite::Loops, Rewrite::Scope]),
+    (Set::Fenced, 300, &[Rewrite::Fences, Rewrite::Scope, Rewrite::Unseen]),
+    (Set::FencedPlacements, 3_000, &[Rewrite::Fences, Rewrite::Scope, Rewrite::Unseen]),
+    (Set::PassedOn, 2, &[]),
+    (Set::CyclesTwo, 100, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::CyclesThree, 25_000, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::CyclesFour, 8_000_000, &[Rewrite::Scope, Rewrite::Unseen]),
+    (Set::CyclesMixed, 4_000_000, &[Rewrite::Scope, Rewrite::Loops, Rewrite::Fences, Rewrite::Unseen]),
+];
+
+pub fn trials() -> Vec<Trial> {
+    let sets = SETS.map(|(set, sample, rewrites)| {
+        Trial::test(format!("{set}"), move || {
+            check(&verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample))?, set.into(), rewrites)
+        })
+    });
+    let alone = SETS.map(|(set, sample, _)| {
+        Trial::test(format!("{set}, of all threads"), move || {
+            check(
+                &verify(set, &EXPANSIONS[0].alone(), RULES, (1, if set == Set::PassedOn { 1 } else { 3 * sample }))?,
+                set.into(),
+                &[],
+            )
+        })
+    });
+    let unwritten = Trial::test("unwritten, a maximum", || {
+        check(&verify(Set::Unwritten, &MAXIMUM, RULES, (1, 4))?, "unwritten, a maximum", &[Rewrite::Writes])
+    });
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus/mapping-sources.txt");
+    let missing = !shared.exists();
+    let note = if missing { " (skipped: no ../shared here)" } else { "" };
+    let given = Trial::test(format!("the programs of mapping-sources.txt{note}"), move || {
+        let sources = sources(&fs::read_to_string(&shared)?).map_err(|error| error.to_string())?;
+        for expansion in &EXPANSIONS {
+            check(&verify_these(&sources, &expansion.optimized(), RULES)?, expansion.name, &[])?;
+        }
+        Ok(())
+    });
+    let conditions = Trial::test("each condition is there for something", conditions);
+    let threads = Trial::test("threads are put together again", threads);
+    let trials =
+        sets.into_iter().chain(alone).chain([unwritten, given.with_ignored_flag(missing), conditions, threads]);
+    trials.collect()
+}
+
+/// All programs are kept, and among them are some that each of these rewrites applies to.
+fn check(report: &Report, name: &str, rewrites: &[Rewrite]) -> Result<(), Failed> {
+    println!("{name}: {:?}, {:?}", report.counts, report.rewritten);
+    if let Some(found) = report.found.first() {
+        return Err(format!("{}:\n{}{}", found.mapping, found.source, found.litmus()).into());
+    }
+    assert_eq!(report.counts.unknown, 0, "{name}");
+    assert!(report.counts.inherited == 0 || name == <&str>::from(Set::PassedOn), "{name}");
+    for rewrite in rewrites {
+        assert!(report.rewritten.get(rewrite).is_some_and(|programs| *programs > 0), "{name}: {rewrite}");
+    }
+    Ok(())
+}
+
+/// Without it, some program is not kept, unless the model has no words for what it says.
+fn conditions() -> Result<(), Failed> {
+    let mut shown_by_programs = 0;
+    for LeftOut { condition, shown } in leave_out()? {
+        match shown {
+            Shown::By(set, found) => {
+                shown_by_programs += 1;
+                println!("{condition}: by {set}\n{}{}", found.source, found.litmus());
+            }
+            Shown::Beyond(why) => println!("{condition}: {why}"),
+            Shown::Nothing { programs } => {
+                return Err(format!("{condition}: nothing is wrong without it with {programs} programs").into());
+            }
+        }
+    }
+    assert!(shown_by_programs > 10);
+    Ok(())
+}
+
+/// What becomes of a program for sm_90 with one-sided fences.
+fn becomes(before: &str, after: &str) -> Result<(), Failed> {
+    let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
+    let options = Options::new(Policy::from(Strategy::Recommended), target);
+    let read = |text: &str| sources(&format!("name: program\n{text}")).map_err(|error| error.to_string());
+    let source = read(before)?.remove(0);
+    let optimized = optimized(&source.program, Access::new(Space::Global, Type::I32), &options)?;
+    let found = Source { program: optimized.program, ..source };
+    assert_eq!(found.to_string(), read(after)?.remove(0).to_string(), "{before}");
+    Ok(())
+}
+
+fn threads() -> Result<(), Failed> {
+    let with = |code: &str| {
+        format!(
+            "P0@0.0: {code}\nP1@1.0: r0=ld.rlx.gpu x; r1=ld.rlx.gpu y\nP2@2.0: st.rlx.gpu x 1; fence.rel.gpu; st.rlx.gpu y 1\n"
+        )
+    };
+    let cases = [
+        // Nothing is done, and guards stay.
+        ("r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }", "r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }"),
+        // An acquire behind the loop, a release in front of it.
+        (
+            "do { r0=ld.acq.gpu y } while r0 == 0; r1=ld.rlx.gpu x",
+            "do { r0=ld.rlx.gpu y } while r0 == 0; fence.acq.gpu; r1=ld.rlx.gpu x",
+        ),
+        (
+            "st.rlx.gpu x 2; do { r1=ld.rlx.gpu y; r0=cas.rel/rlx.gpu y r1 2 } while r0 != r1",
+            "st.rlx.gpu x 2; fence.rel.gpu; do { r1=ld.rlx.gpu y; r0=cas.rlx/rlx.gpu y r1 2 } while r0 != r1",
+        ),
+        // A fence that is gone.
+        (
+            "r0=ld.rlx.gpu y; fence.acq.gpu; fence.acq.gpu; r1=ld.rlx.gpu x",
+            "r0=ld.rlx.gpu y; fence.acq.gpu; r1=ld.rlx.gpu x",
+        ),
+        // What no other thread accesses.
+        ("r0=ld.acq.gpu z; r1=ld.rlx.gpu x", "r0=ld.acq.cta z; r1=ld.rlx.gpu x"),
+    ];
+    cases.into_iter().try_for_each(|(before, after)| becomes(&with(before), &with(after)))?;
+    // On one edge of those that leave the loop there.
+    let text = "do { r0=cas.acq/rlx.gpu y 0 1; break if r0 == 0; r1=ld.rlx.gpu y } while r1 == 0; r2=ld.rlx.gpu x";
+    let source = sources(&format!("name: program\n{}", with(text))).map_err(|error| error.to_string())?.remove(0);
+    let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
+    let options = Options::new(Policy::from(Strategy::Recommended), target);
+    let Optimized { program, operations, remarks } =
+        optimized(&source.program, Access::new(Space::Global, Type::I32), &options)?;
+    let code = &program.threads[0].code;
+    let fence = code.iter().position(|statement| matches!(statement.instruction, Instruction::Fence(_)));
+    let fence = fence.ok_or("no fence")?;
+    let Instruction::Label(label) = code[fence - 1].instruction else { return Err(format!("{code:?}").into()) };
+    let leads = |statement: &&Statement<Cpp>| matches!(statement.instruction, Instruction::Branch { target, .. } if target == label);
+    assert_eq!(code.iter().filter(leads).count(), 1, "{code:?}");
+    assert!(matches!(code[fence + 1].instruction, Instruction::Branch { when: None, .. }), "{code:?}");
+    assert_eq!(operations.iter().map(|(op, _)| op.ordering).filter(|o| *o == Ordering::Acquire).count(), 1);
+    assert!(remarks.iter().any(|remark| remark.applied && remark.rewrite == Rewrite::Loops));
+    Ok(())
+}

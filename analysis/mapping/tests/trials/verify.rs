@@ -1,0 +1,171 @@
+//! Every strategy against the memory models, on a part of the programs; `scripts/verify` checks all.
+
+use std::{fs, path::Path};
+
+use itertools::iproduct;
+use libtest_mimic::{Failed, Trial};
+use ptx_lowering::{Access, Policy, Strategies, Target, Type, ptx::Space};
+use ptx_mapping::{
+    Checker, Mapping,
+    programs::{self, Set},
+    verify::{EXPANSIONS, Report, verify, verify_these},
+};
+use ptx_memory_model::{
+    outcome::{Layout, Limits},
+    ptx::{Conventions, search},
+    source::{
+        Races,
+        ReleaseSequences::{self, Cpp11, Cpp20},
+        Rules,
+        read::sources,
+    },
+};
+use strum::IntoEnumIterator;
+
+pub fn trials() -> Vec<Trial> {
+    let sets = Set::iter().filter(|set| !set.is_for_the_optimizer_alone()).map(|set| {
+        Trial::test(format!("{set}"), move || {
+            let check = |rule| check(&verify(set, &EXPANSIONS[0], by(rule), (1, set.sample()))?, set.into(), rule);
+            ReleaseSequences::iter().try_for_each(check)
+        })
+    });
+    let of_rmws = Set::iter().filter(|set| set.has_updates() || set.has_exchanges());
+    let pairs = iproduct!(of_rmws, EXPANSIONS.iter().skip(1)).filter(|(set, expansion)| expansion.is_in(*set));
+    let expansions = pairs.map(|(set, expansion)| {
+        let name = format!("{set}, {}", expansion.name);
+        let shard = (1, set.sample());
+        Trial::test(name.clone(), move || check(&verify(set, expansion, by(Cpp20), shard)?, &name, Cpp20))
+    });
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus/mapping-sources.txt");
+    let missing = !shared.exists();
+    let note = if missing { " (skipped: no ../shared here)" } else { "" };
+    let given = Trial::test(format!("the programs of mapping-sources.txt{note}"), move || {
+        let sources = sources(&fs::read_to_string(&shared)?).map_err(|error| error.to_string())?;
+        for expansion in &EXPANSIONS {
+            let name = format!("mapping-sources.txt, {}", expansion.name);
+            check(&verify_these(&sources, expansion, by(Cpp20))?, &name, Cpp20)?;
+        }
+        check(&verify_these(&sources, &EXPANSIONS[0], by(Cpp11))?, "mapping-sources.txt", Cpp11)
+    });
+    let given = given.with_ignored_flag(missing);
+    let figure_12 = FIGURE_12.map(|(strategies, kept)| {
+        let name = format!("under C++11 {strategies} is {}", if kept { "kept" } else { "not kept" });
+        Trial::test(name, move || release_sequences(strategies, kept))
+    });
+    let loops = [4, 6].map(|number| {
+        let expansion = &EXPANSIONS[number];
+        let name = format!("release sequences, {}", expansion.name);
+        Trial::test(name.clone(), move || {
+            // The update of Figure 12, in a loop.
+            let text = "name: P\nP0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1\nP1@1.0: r0=rmw.OP.ar.gpu y 7; st.rlx.gpu y 3\n\
+                        P2@2.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x\n";
+            let sources = sources(&text.replace("OP", if number == 4 { "inc" } else { "add" }));
+            let sources = sources.map_err(|error| error.to_string())?;
+            let report = verify_these(&sources, expansion, by(Cpp11))?;
+            assert!(report.found.iter().any(|found| found.mapping.starts_with("recommended for sm_90 with PTX 8.6")));
+            check(&report, &name, Cpp11)?;
+            check(&verify_these(&sources, expansion, by(Cpp20))?, &name, Cpp20)
+        })
+    });
+    let passed_on = Trial::test("what an update passes on to a narrower scope", passed_on);
+    let many_fences = Trial::test("fences at the ends of many threads", || {
+        let thread = |number| format!("P{number}@{number}.0: rmw.exch.ar.gpu x {}\n", number + 1);
+        let text = format!("name: five updates\n{}", (0..5).map(thread).collect::<String>());
+        let sources = sources(&text).map_err(|error| error.to_string())?;
+        check(&verify_these(&sources, &EXPANSIONS[0], by(Cpp20))?, "five updates", Cpp20)
+    });
+    let litmus = Trial::test("counterexamples are litmus tests", litmus);
+    let trials = sets.chain(expansions).chain(figure_12).chain(loops).chain([given, passed_on, many_fences, litmus]);
+    trials.collect()
+}
+
+/// Lists of strategies, and whether C++11's release sequences keep them: the published row of the seq_cst rmw does not, and
+/// no sequence of the acq_rel rmw does that splits it. That alone is what is wrong.
+const FIGURE_12: [(&str, bool); 9] = [
+    ("proven", true),
+    ("recommended", false),
+    ("recommended,rmw.seq_cst=proven", true),
+    ("proven,rmw.seq_cst=recommended", false),
+    ("proven,rmw.seq_cst=fence", false),
+    ("proven,rmw.acq_rel=fence-acquire", false),
+    ("proven,rmw.acq_rel=fence", false),
+    ("proven,rmw.release=fence,rmw.acquire=fence,rmw.relaxed=fence", true),
+    ("proven,load.acquire=fence,store.release=fence,load.seq_cst=fence,store.seq_cst=fence", true),
+];
+
+fn release_sequences(strategies: &str, kept: bool) -> Result<(), Failed> {
+    let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
+    let policy = Policy::from(strategies.parse::<Strategies>()?);
+    let mappings = [Mapping::new(policy, target, Access::new(Space::Global, Type::I32), strategies.to_owned())];
+    let mut checker = Checker::new(&mappings, by(Cpp11), Limits::default());
+    let mut error = None;
+    for set in [Set::Two, Set::Accesses] {
+        programs::each(set, EXPANSIONS[0].values(), (1, 1), &mut |_, program| {
+            error = checker.check(program).err().or(error.take())
+        });
+    }
+    assert_eq!(error, None);
+    println!("under C++11, {strategies}: {:?}", checker.counts);
+    assert_eq!(checker.counts.unsound == 0, kept);
+    Ok(())
+}
+
+/// The rules of LLVM, but for what continues a release sequence.
+fn by(sequences: ReleaseSequences) -> Rules {
+    Rules { sequences, races: Races::Llvm }
+}
+
+/// Nothing is unsound, but under C++11's release sequences what the paper's Figure 12 shows; and that alone the strategy `proven` has
+/// not.
+fn check(report: &Report, name: &str, rule: ReleaseSequences) -> Result<(), Failed> {
+    println!("{name}, {rule}: {:?}, {} mappings not kept", report.counts, report.found.len());
+    for found in &report.found {
+        let continues = rule == Cpp11 && !found.mapping.starts_with("proven ");
+        if !continues {
+            return Err(format!("{}:\n{}{}", found.mapping, found.source, found.litmus()).into());
+        }
+    }
+    assert_eq!(report.counts.unknown, 0, "{name}");
+    // Only operations on the word around a value have another size than its loads and stores.
+    assert!(report.counts.assumed == 0 || name.contains("word around"), "{name}: {}", report.counts.assumed);
+    Ok(())
+}
+
+/// What an update acquires and releases, it passes on also to a fence of a narrower scope, which has not the first releaser in it.
+/// A split update does not: neither where the ABI's rows split it, nor where the target has no orderings on accesses.
+fn passed_on() -> Result<(), Failed> {
+    let text = |update: &str| {
+        format!(
+            "name: P\nP0@0.0: st.rlx.sys y 2; fence.sc.sys; st.rlx.sys x 3\nP1@1.0: r0=rmw.exch.{update}.sys x 4\n\
+             P2@1.0: r0=ld.rlx.sys x; fence.acq.cta; st.rlx.sys y 1\n"
+        )
+    };
+    let splits = |mapping: &str| mapping.contains("sm_60") || mapping.starts_with("fence");
+    for update in ["ar", "sc"] {
+        // The published row of a seq_cst update acquires alone, behind its fence.
+        let kept = |mapping: &str| !splits(mapping) && (update == "ar" || mapping.starts_with("proven"));
+        let sources = sources(&text(update)).map_err(|error| error.to_string())?;
+        let report = verify_these(&sources, &EXPANSIONS[0], by(Cpp20))?;
+        for mapping in EXPANSIONS[0].mappings() {
+            let found = report.found.iter().any(|found| found.mapping == mapping.name);
+            assert_eq!(!found, kept(&mapping.name), "{update}: {}", mapping.name);
+        }
+    }
+    Ok(())
+}
+
+/// A counterexample, printed and read again, has the outcome that it says, in PTX and not in its source.
+fn litmus() -> Result<(), Failed> {
+    let report = verify(Set::Accesses, &EXPANSIONS[0], by(Cpp11), (1, 7))?;
+    assert!(!report.found.is_empty());
+    for found in report.found {
+        let litmus = ptx_memory_model::litmus::Litmus::read(&found.litmus().to_string()).map_err(|e| e.to_string())?;
+        let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
+        assert_eq!(outcomes.holds(&litmus.condition, &Layout::new(&litmus.program)), Some(true), "{litmus}");
+        let again = sources(&found.source.to_string()).map_err(|error| error.to_string())?;
+        let again = verify_these(&again, &EXPANSIONS[0], by(Cpp11))?;
+        assert!(again.found.iter().any(|other| other.mapping == found.mapping), "{}", found.source);
+        assert_eq!(verify_these(&[found.source], &EXPANSIONS[0], by(Cpp20))?.found.len(), 0);
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod cluster;
+mod grid;
+mod order;
+mod random;
+mod remedies;
+mod verdicts;

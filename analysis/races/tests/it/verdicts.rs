@@ -1,0 +1,517 @@
+//! Small kernels, of which each shows one thing that the proof knows, or must not take for granted.
+
+use std::time::Duration;
+
+use ptx_isa::Module;
+use ptx_races::{
+    assumption::Assumption,
+    check::{Options, Verdict, check as check_module},
+};
+use strum::IntoEnumIterator;
+
+const FREE: &[Verdict] = &[Verdict::Free];
+const RACE: &[Verdict] = &[Verdict::Race];
+const DIVERGENT: &[Verdict] = &[Verdict::Divergent];
+const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Divergent, Verdict::Open];
+
+/// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
+/// `out` in global memory with the number of the thread in the grid.
+fn verdict(body: &str) -> (Verdict, String) {
+    verdict_of(body, Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() })
+}
+
+fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .u32 word;\n\
+         .visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
+         .shared .align 4 .b8 buf[8192];\n.reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [out];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, %ctaid.x;\n\
+         mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r2, %r3, %r4, %r1;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\n\
+         add.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd3, %rd1, %rd4;\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("PTX");
+    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+fn check(body: &str, expected: &[Verdict]) {
+    let (verdict, why) = verdict(body);
+    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+}
+
+/// The same of launches of all sizes.
+fn check_all(body: &str, expected: &[Verdict]) {
+    let (verdict, why) = verdict_of(body, Options { limit: Duration::from_secs(20), ..Options::default() });
+    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+}
+
+#[test]
+fn own_words() {
+    check("st.shared.u32 [%rd2], 1;", FREE);
+    check("st.global.u32 [%rd3], 1;", FREE);
+    check("st.global.u32 [%rd1], %r2;", RACE);
+    // A word of 64 bits overlaps the next one of 32.
+    check(
+        "st.shared.u32 [%rd2], 1;\nand.b32 %r5, %r1, 62;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u64 %rd7, [%rd6];",
+        RACE,
+    );
+}
+
+/// A loop in steps of four that ends where its counter has a value ends behind as many rounds as lie in between, unless it steps over that
+/// value, or begins with it: then it goes on.
+#[test]
+fn loops_that_end_at_a_value() {
+    let of = |end: &str| {
+        format!(
+            "setp.gt.u32 %p1, %r0, 20;\n@%p1 bra END;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra END;\n\
+             setp.ne.u32 %p1, %r1, 0;\n@%p1 bra OTHER;\nmov.u32 %r5, 0;\nLOOP:\nand.b32 %r6, %r5, 1023;\nmul.wide.u32 %rd4, %r6, 4;\n\
+             add.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], 1;\nadd.u32 %r5, %r5, 4;\nsetp.ne.u32 %p2, %r5, {end};\n@%p2 bra LOOP;\n\
+             bra END;\nOTHER:\nsetp.eq.u32 %p3, %r1, 1;\n@%p3 st.shared.u32 [%rd5+80], 2;\nEND:"
+        )
+    };
+    check(&of("20"), FREE);
+    check(&of("24"), RACE);
+    check(&of("10"), RACE);
+    check(&of("0"), RACE);
+    check(&of("%r0"), RACE);
+    check(&format!("and.b32 %r0, %r0, 28;\n{}", of("%r0")), FREE);
+}
+
+/// What threads have alike in front of a loop with a barrier they need not have alike in it, and the other way round.
+#[test]
+fn values_in_loops_with_barriers() {
+    let of = |first: &str, next: &str| {
+        format!(
+            "mov.u32 %r5, 0;\n{first}\nLOOP:\nadd.u32 %r7, %r6, %r1;\nand.b32 %r7, %r7, 1023;\nmul.wide.u32 %rd4, %r7, 4;\n\
+             add.s64 %rd6, %rd5, %rd4;\nbar.sync 0;\nst.shared.u32 [%rd6], %r1;\n{next}\nadd.u32 %r5, %r5, 1;\n\
+             setp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;"
+        )
+    };
+    check(&of("mov.u32 %r6, 7;", "mul.lo.u32 %r6, %r6, 5;"), FREE);
+    check(&of("mov.u32 %r6, 7;", "sub.u32 %r6, 63, %r1;"), RACE);
+    check(&of("sub.u32 %r6, 63, %r1;", "mul.lo.u32 %r6, %r6, 5;"), RACE);
+}
+
+/// What a loop does to local memory, and to what it shifts.
+#[test]
+fn what_loops_change() {
+    let local = |at: &str| {
+        format!(
+            "{{\n.local .align 4 .b8 stack[64];\nmov.u64 %rd6, stack;\nst.local.u32 [%rd6], %r1;\nmov.u32 %r5, 0;\nLOOP:\n\
+             ld.local.u32 %r7, [%rd6];\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd7, %rd5, %rd4;\nst.shared.u32 [%rd7], %r1;\n\
+             add.u32 %r6, %r0, %r5;\n{at}\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd7, %rd6, %rd4;\nst.local.u32 [%rd7], 5;\n\
+             add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;\n}}"
+        )
+    };
+    check(&local("and.b32 %r6, %r6, 15;"), NOT_FREE);
+    check(&local("mov.u32 %r6, 0;"), RACE);
+    check(&local("mov.u32 %r6, 3;"), FREE);
+    let shifted = |shift: &str| {
+        format!(
+            "mov.u32 %r5, 64;\nmov.u32 %r6, 0;\nLOOP:\nadd.u32 %r7, %r5, %r1;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd6, %rd5, %rd4;\n\
+             st.shared.u32 [%rd6], %r1;\n{shift}.b32 %r5, %r5, 1;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra LOOP;"
+        )
+    };
+    check(&shifted("shl"), FREE);
+    check(&shifted("shr").replace("shr.b32", "shr.u32"), RACE);
+}
+
+/// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
+#[test]
+fn numbers_of_the_solver() {
+    check(
+        "setp.eq.u32 %p1, %r1, 3;\nand.b32 %r5, %r0, 1023;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\n\
+         @%p1 st.shared.u32 [%rd6], 1;\nsetp.eq.u32 %p2, %r1, 40;\n@%p2 st.shared.u32 [%rd2+812], 2;",
+        RACE,
+    );
+    check(
+        "setp.ne.u32 %p1, %r0, 123456;\n@%p1 bra END;\nsetp.lt.u32 %p2, %r1, 7;\n@%p2 bra END;\nbar.sync 0;\nEND:",
+        DIVERGENT,
+    );
+}
+
+#[test]
+fn barriers_order() {
+    let exchange = |barrier: &str| {
+        format!(
+            "st.shared.u32 [%rd2], %r1;\n{barrier}\nxor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nst.global.u32 [%rd3], %r6;"
+        )
+    };
+    check(&exchange("bar.sync 0;"), FREE);
+    check(&exchange("barrier.sync 1;"), FREE);
+    check(&exchange("bar.sync 0, 64;"), FREE);
+    check(&exchange("bar.arrive 0, 64;"), NOT_FREE);
+    check(&exchange(""), RACE);
+    check(&exchange("bar.warp.sync -1;"), FREE);
+    check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
+    check(&exchange("membar.cta;"), RACE);
+    check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", DIVERGENT);
+    check("setp.lt.u32 %p1, %r0, 7;\n@%p1 bar.sync 0;", FREE);
+}
+
+#[test]
+fn guards_and_comparisons() {
+    let one = |condition: &str| format!("{condition}\n@%p1 st.shared.u32 [buf], %r1;");
+    check(&one("setp.eq.u32 %p1, %r1, 3;"), FREE);
+    check(&one("setp.ne.u32 %p1, %r1, 3;"), RACE);
+    check(&one("setp.lt.u32 %p1, %r1, 1;"), FREE);
+    // Threads that do not execute an instruction keep what they had.
+    check(
+        "mov.u32 %r5, 0;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 mov.u32 %r5, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
+        RACE,
+    );
+    // Less than 1 with a sign are all threads from 62 on, and the first.
+    check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.s32 %p1, %r5, 1;"), RACE);
+    check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.u32 %p1, %r5, 1;"), FREE);
+}
+
+#[test]
+fn what_wraps_around() {
+    // 2^26 times 64 is 2^32.
+    let word = |factor: &str| {
+        format!(
+            "mul.lo.u32 %r5, %r1, {factor};\nshr.u32 %r5, %r5, 24;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;"
+        )
+    };
+    check(&word("67108864"), FREE);
+    check(&word("134217728"), RACE);
+    // The same of a number that is widened.
+    check(
+        "mul.lo.u32 %r5, %r1, 2147483648;\ncvt.u64.u32 %rd4, %r5;\nshr.u64 %rd4, %rd4, 29;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
+        RACE,
+    );
+    // A counter that comes back to 0 after four rounds.
+    let back = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nshr.u32 %r6, %r5, 30;\nadd.u32 %r6, %r6, %r7;\nadd.u32 %r6, %r6, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 0;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra L;";
+    check(back, RACE);
+    // A counter that wraps around says nothing of how many rounds there are.
+    let rounds = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nsetp.lt.u32 %p1, %r7, 4;\n@%p1 bra M;\nadd.u32 %r6, %r7, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r5;\nM:\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 8;\n@%p2 bra L;";
+    check(rounds, RACE);
+}
+
+#[test]
+fn loops() {
+    let tree = |barrier: &str| {
+        format!(
+            "st.shared.u32 [%rd2], %r1;\nbar.sync 0;\nmov.u32 %r5, 32;\nL:\nsetp.ge.u32 %p1, %r1, %r5;\n@%p1 bra M;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd2, %rd4;\nld.shared.u32 %r6, [%rd6];\nst.shared.u32 [%rd2], %r6;\nM:\n{barrier}\nshr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n@%p2 bra L;"
+        )
+    };
+    check(&tree("bar.sync 0;"), FREE);
+    check(&tree(""), RACE);
+    let stride = |step: &str| {
+        format!(
+            "mov.u32 %r5, %r1;\nL:\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, {step};\nsetp.lt.u32 %p1, %r5, 1024;\n@%p1 bra L;"
+        )
+    };
+    check(&stride("64"), FREE);
+    check(&stride("63"), RACE);
+}
+
+#[test]
+fn atomics_have_scopes() {
+    let all = |operation: &str| {
+        check(&format!("{operation} [%rd1], 1;"), if operation.contains(".cta.") { NOT_FREE } else { FREE })
+    };
+    all("red.relaxed.gpu.global.add.u32");
+    all("red.relaxed.sys.global.add.u32");
+    all("red.relaxed.cta.global.add.u32");
+    check("red.relaxed.cta.shared.add.u32 [buf], 1;", FREE);
+    check("red.relaxed.gpu.global.add.u32 [%rd1], 1;\nld.global.u32 %r5, [%rd1];", RACE);
+}
+
+#[test]
+fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
+    let together = |fence: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [buf], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [buf];\n{fence}\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bar.sync 0;"
+        )
+    };
+    check(&together(""), FREE);
+    // What a thread has written itself is not what memory had at the barrier.
+    check(
+        "ld.shared.u32 %r5, [%rd2];\nadd.u32 %r6, %r5, 1;\nst.shared.u32 [%rd2], %r6;\nld.shared.u32 %r6, [%rd2];\nsetp.ne.u32 %p1, %r5, %r6;\n@%p1 st.shared.u32 [buf+4096], %r1;",
+        RACE,
+    );
+    let (verdict, _) = verdict(&together("add.u32 %r5, %r5, %r1;"));
+    assert_ne!(verdict, Verdict::Free);
+}
+
+#[test]
+fn what_is_not_followed_is_open() {
+    let (verdict, why) = verdict("sust.b.1d.b32.trap [%rd1, {%r1}], %r1;");
+    assert_eq!(verdict, Verdict::Open, "{why}");
+    assert!(why.contains("NotFollowed"), "{why}");
+}
+
+/// What a proof for all launches has to know of products of indices and sizes.
+#[test]
+fn launches_of_all_sizes() {
+    check_all("st.global.u32 [%rd3], 1;", FREE);
+    // The place of a thread in one CTA is that of one in every other CTA, too.
+    check_all("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;", NOT_FREE);
+    // CTAs overlap by one thread.
+    let apart = "sub.u32 %r5, %r4, 1;\nmad.lo.u32 %r6, %r3, %r5, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;";
+    check_all(apart, NOT_FREE);
+    // Where the kernel reads an index, there are threads that have it.
+    check_all("mov.u32 %r5, %tid.y;\nst.global.u32 [%rd3], %r5;", NOT_FREE);
+    let stride = |step: &str| {
+        format!(
+            "mov.u32 %r5, %nctaid.x;\nmul.lo.u32 %r5, %r5, %r4;\n{step}\nmov.u32 %r6, %r2;\nL:\nsetp.ge.s32 %p1, %r6, %r0;\n@%p1 bra M;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nadd.s32 %r6, %r6, %r5;\nbra L;\nM:"
+        )
+    };
+    check_all(&stride(""), FREE);
+    check_all(&stride("mov.u32 %r5, %r4;"), NOT_FREE);
+    check_all(&stride("sub.u32 %r5, %r5, 1;"), NOT_FREE);
+    let plane = |guard: &str| {
+        format!(
+            "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmov.u32 %r7, %ntid.y;\nmad.lo.u32 %r5, %r6, %r7, %r5;\nsetp.ge.s32 %p1, %r2, %r0;\n{guard} ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;"
+        )
+    };
+    check_all(&plane("@%p1"), FREE);
+    check_all(&plane("@!%p1"), NOT_FREE);
+    // Each thread writes two rows, of which the second one is eight rows further: those of the next CTA are sixteen.
+    let rows = |rows: u32| {
+        format!(
+            "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmad.lo.u32 %r5, %r6, {rows}, %r5;\nshl.b32 %r6, %r3, 5;\nadd.u32 %r2, %r6, %r1;\nsetp.ge.s32 %p1, %r2, %r0;\n@%p1 ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nshl.b32 %r7, %r0, 3;\nadd.u32 %r6, %r6, %r7;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r1;"
+        )
+    };
+    let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
+    assert_eq!(verdict_of(&rows(16), block).0, Verdict::Free);
+    assert_ne!(verdict_of(&rows(15), block).0, Verdict::Free);
+}
+
+/// The page of the book says where each assumption is needed.
+#[test]
+fn the_book_has_every_assumption() {
+    let page = include_str!("../../../../docs/races.md");
+    for assumption in Assumption::iter() {
+        assert!(page.contains(&format!("| {assumption} |")), "docs/races.md has no '{assumption}'");
+    }
+}
+
+#[test]
+fn barriers_of_a_warp_order_its_threads() {
+    // Beside each thread: the other one of a pair.
+    let pairs = "xor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\n";
+    let exchange = format!("{pairs}st.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];");
+    check(&exchange, FREE);
+    check_all(&exchange, FREE);
+    check(&exchange.replace("bar.warp.sync -1", "bar.warp.sync 65535"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1;\n", ""), RACE);
+    check(&exchange.replace("%r1, 1;", "%r1, 31;"), FREE);
+    check(&exchange.replace("%r1, 1;", "%r1, 32;"), RACE);
+    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync -1;"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.warp.sync -1;"), RACE);
+    check(&exchange.replace("bar.warp.sync -1;", "shfl.sync.bfly.b32 %r7, %r1, 1, 31, -1;"), RACE);
+    // Without a barrier in front of the next round, the next word is written too early.
+    let rounds = |end: &str| {
+        format!(
+            "{pairs}mov.u32 %r7, 0;\nL:\nst.shared.u32 [%rd2], %r7;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];\n{end}add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 9;\n@%p1 bra L;"
+        )
+    };
+    check(&rounds("bar.warp.sync -1;\n"), FREE);
+    check(&rounds("bar.sync 0;\n"), FREE);
+    check(&rounds(""), RACE);
+    // Threads of two rows are one warp, of four rows they are not.
+    let plane = "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, 16, %r1;\nxor.b32 %r5, %r7, 16;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];";
+    let of = |body: &str, expected: &[Verdict]| {
+        let (is, why) =
+            verdict_of(body, Options { block: Some([16, 4, 1]), grid: Some([2, 1, 1]), ..Options::default() });
+        assert!(expected.contains(&is), "{is}: {why}\n{body}");
+    };
+    of(plane, FREE);
+    of(&plane.replace("%r7, 16;", "%r7, 32;"), RACE);
+}
+
+/// The end of a sum, in one warp.
+#[test]
+fn a_sum_of_a_warp() {
+    let half = |step: u32| {
+        format!(
+            "ld.shared.u32 %r5, [%rd2+{}];\nbar.warp.sync -1;\nst.shared.u32 [%rd2], %r5;\nbar.warp.sync -1;\n",
+            step * 4
+        )
+    };
+    let sum = format!(
+        "st.shared.u32 [%rd2], 1;\nbar.sync 0;\nsetp.gt.u32 %p1, %r1, 31;\n@%p1 bra END;\n{}{}{}END:\nbar.sync 0;\nld.shared.u32 %r6, [%rd5];",
+        half(32),
+        half(16),
+        half(8)
+    );
+    check(&sum, FREE);
+    check(&sum.replace("%r1, 31;", "%r1, 32;"), NOT_FREE);
+    check(&sum.replace("%r1, 31;", "%r1, 15;"), NOT_FREE);
+    check(&sum.replacen("bar.warp.sync -1;\n", "", 2), RACE);
+    check(&sum.replacen("bar.sync 0;\n", "", 1), RACE);
+    check(&sum.replace("END:\nbar.sync 0;", "END:\nbar.warp.sync -1;"), RACE);
+}
+
+/// The first CTA writes to shared memory of the second one, which reads it.
+#[test]
+fn shared_memory_of_another_cta() {
+    let of = |map: &str, store: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra WRITER;\nld.shared.u32 %r5, [%rd2];\nbra END;\nWRITER:\nsetp.ne.u32 %p2, %r1, 0;\n\
+             @%p2 bra END;\nmov.u32 %r6, 1;\ncvt.u32.u64 %r7, %rd5;\n{map}\n{store}\nEND:"
+        )
+    };
+    check(&of("mapa.u64 %rd6, %rd5, %r6;", "st.u32 [%rd6], 1;"), NOT_FREE);
+    check(&of("mapa.shared::cluster.u32 %r8, %r7, %r6;", "st.shared::cluster.u32 [%r8], 1;"), NOT_FREE);
+}
+
+/// In a CTA of 128 threads, two warps write and two read.
+#[test]
+fn barriers_of_some_threads() {
+    let of = |body: &str, expected: &[Verdict]| {
+        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
+        let (is, why) = verdict_of(body, options);
+        assert!(expected.contains(&is), "{is} and not {expected:?}: {why}\n{body}");
+    };
+    let wrong = &[Verdict::Race, Verdict::Open, Verdict::Divergent];
+    let hand = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra READ;\nst.shared.u32 [%rd2], %r1;\nbar.arrive 1, 128;\nbra END;\n\
+                READ:\nbar.sync 1, 128;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(hand, FREE);
+    for (from, to) in [
+        ("bar.arrive 1, 128;\n", ""),
+        ("bar.arrive 1, 128;", "bar.arrive 2, 128;"),
+        ("bar.arrive 1, 128;", "bar.arrive 1, 128;\nbar.arrive 1, 128;"),
+        ("bar.arrive 1, 128;\nbra END;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 1;\nbra END;"),
+        ("bar.sync 1, 128;\n", "ld.shared.u32 %r7, [%rd2+-256];\nbar.sync 1, 128;\n"),
+        ("bar.sync 1, 128;", "bar.arrive 1, 128;"),
+        // A warp of which half comes here, and half there.
+        ("setp.ge.u32 %p1, %r1, 64;", "add.u32 %r7, %r1, 16;\nand.b32 %r7, %r7, 127;\nsetp.ge.u32 %p1, %r7, 64;"),
+        ("setp.ge.u32 %p1, %r1, 64;", "setp.ge.u32 %p1, %r1, %r0;"),
+    ] {
+        assert_eq!(hand.matches(from).count(), 1, "{from}");
+        of(&hand.replace(from, to), wrong);
+    }
+    of(&hand.replace("1, 128", "1, 96"), wrong);
+    of(&hand.replace("1, 128", "1, 160"), wrong);
+    // Two warps among themselves.
+    let half = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nbar.sync 1, 64;\nxor.b32 %r5, %r1, 33;\n\
+                mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(half, FREE);
+    of(&half.replace("%r1, 64;", "%r1, 32;"), wrong);
+    of(
+        &half.replace(
+            "bar.sync 1, 64;",
+            "mov.u32 %r7, 0;\nL:\nbar.sync 1, 64;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 2;\n@%p2 bra L;",
+        ),
+        FREE,
+    );
+    // Where lanes of a warp come to different places, what they read decides.
+    let lanes = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nld.global.u32 %r7, [%rd3];\nsetp.eq.u32 %p2, %r7, 0;\n\
+                 @%p2 bra HERE;\nbar.sync 1, 64;\nbra BOTH;\nHERE:\nbar.sync 1, 64;\nBOTH:\nxor.b32 %r5, %r1, 33;\nmul.wide.u32 %rd4, %r5, 4;\n\
+                 add.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
+    of(lanes, wrong);
+    of(&lanes.replace("%r7, 0;", "%r0, 0;"), FREE);
+}
+
+/// Two warps fill a buffer again and again, and two others empty it: each waits for the other.
+#[test]
+fn barriers_of_some_threads_in_rounds() {
+    let of = |body: &str| {
+        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
+        verdict_of(body, options)
+    };
+    let free = |body: &str| {
+        let (is, why) = of(body);
+        assert_eq!(is, Verdict::Free, "{why}\n{body}");
+    };
+    let wrong = |body: &str| {
+        let (is, _) = of(body);
+        assert_ne!(is, Verdict::Free, "{body}");
+    };
+    let next = "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r0;\n";
+    // As the manual has it: the one arrives at 1 and waits at 2, the other waits at 1 and arrives at 2.
+    let ring = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
+         @%p1 bra READ;\nFILL:\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
+         READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
+    );
+    free(&ring);
+    for (from, to) in [
+        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.arrive 1, 128;\n"),
+        ("bar.arrive 2, 128;\n", ""),
+        ("bar.sync 1, 128;\nld", "bar.arrive 1, 128;\nld"),
+        ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
+        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.sync 2, 128;\nbar.arrive 1, 128;\n"),
+        ("bar.arrive 1, 128;\nbar.sync 2", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 3;\nbar.sync 2"),
+        // Rounds that are not as many for both, or for threads of one side.
+        ("%r0;\n@%p2 bra READ", "9;\n@%p2 bra READ"),
+        ("%r0;\n@%p2 bra FILL", "%r1;\n@%p2 bra FILL"),
+        ("bar.sync 2, 128;\n", "setp.eq.u32 %p3, %r7, 3;\n@%p3 bra OVER;\nbar.sync 2, 128;\nOVER:\n"),
+        ("bar.arrive 1, 128;\n", "bar.arrive 1, 128;\nbar.arrive 1, 128;\n"),
+    ] {
+        assert_eq!(ring.matches(from).count(), 1, "{from}");
+        wrong(&ring.replace(from, to));
+    }
+    // The buffer is announced to be empty first.
+    let empty = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
+         @%p1 bra BEGIN;\nFILL:\nbar.sync 2, 128;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
+         BEGIN:\nbar.arrive 2, 128;\nREAD:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
+    );
+    free(&empty);
+    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\nbar.arrive 2, 128;\nbar.arrive 2, 128;\n"));
+    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\n"));
+    wrong(&empty.replace(
+        "ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n",
+        "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n",
+    ));
+    // All warps in one loop.
+    let same = format!(
+        "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\nROUND:\n\
+         @%p1 bra READ;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\nbra NEXT;\n\
+         READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\nNEXT:\n{next}@%p2 bra ROUND;\nEND:"
+    );
+    free(&same);
+    wrong(&same.replace("bar.arrive 2, 128;\n", ""));
+    // A barrier of all threads between the two, for which those have to come who wait.
+    let whole = "bar.sync 0;\n@%p1 bra READ;\nst.shared.u32 [%rd2], 5;\nbar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;";
+    let whole = format!("setp.ge.u32 %p1, %r1, 64;\n{whole}");
+    free(&whole);
+    wrong(&whole.replace(
+        "bar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;",
+        "bra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;\n@!%p1 bar.arrive 1, 128;",
+    ));
+    wrong(
+        &same.replace(
+            "st.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;",
+            "bar.arrive 1, 128;\nst.shared.u32 [%rd2], %r7;",
+        ),
+    );
+}
+
+/// Who waits for memory is not at a barrier, and those that wait at one for such a thread are not divergent.
+#[test]
+fn a_wait_for_memory_is_no_divergence() {
+    let of = |read: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra MEET;\nPOLL:\n{read}\nsetp.ne.u32 %p2, %r5, 77777;\n@%p2 bra POLL;\nMEET:\nbar.sync 0;\nst.global.u32 [%rd1+4], %r2;"
+        )
+    };
+    for read in [
+        "ld.global.u32 %r5, [%rd1];",
+        "ld.volatile.global.u32 %r5, [%rd1];",
+        "atom.global.cas.b32 %r5, [%rd1], 77777, 1;",
+    ] {
+        check(&of(read), &[Verdict::Race, Verdict::Open]);
+    }
+    // Two warps wait at two barriers, each for the other.
+    let both = "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra SECOND;\nbar.sync 1, 64;\nbar.arrive 2, 64;\nbra END;\nSECOND:\nbar.sync 2, 64;\nbar.arrive 1, 64;\nEND:";
+    check(both, DIVERGENT);
+}
+
+/// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
+#[test]
+fn what_a_barrier_counts() {
+    let of = |space: &str, to: &str, who: &str| {
+        format!(
+            "setp.lt.u32 %p1, %r1, %r3;\nbar.red.popc.u32 %r5, 0, %p1;\nand.b32 %r5, %r5, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, {to}, %rd4;\n\
+             setp.ne.u32 %p2, {who}, 0;\n@%p2 bra READ;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra END;\nst.{space}.u32 [%rd6], 1;\nbra END;\n\
+             READ:\nxor.b32 %r6, %r5, 1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, {to}, %rd4;\nld.{space}.u32 %r7, [%rd6];\nEND:"
+        )
+    };
+    check(&of("shared", "%rd5", "%r1"), FREE);
+    check(&of("global", "%rd1", "%r3"), NOT_FREE);
+}

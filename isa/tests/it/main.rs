@@ -1,0 +1,7 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod arithmetic;
+mod computations;
+mod extended;
+mod rounding;
+mod statements;

@@ -1,0 +1,8 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod asynchronous;
+mod barriers;
+mod dependent;
+mod device;
+mod matrix;
+mod search;

@@ -1,0 +1,4 @@
+//! The tests of this crate as one program: a module for each subject.
+
+mod cli;
+mod host;

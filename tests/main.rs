@@ -1,0 +1,71 @@
+//! The tests of the whole product as one program: a module for each subject. `-- '[mlir'` behind the command runs one module.
+
+mod adversary;
+mod async_insert;
+mod check;
+mod check_async;
+mod check_races;
+mod cli;
+mod conformance;
+mod docs;
+mod door;
+mod examples;
+mod fuzz;
+mod grid;
+mod kernels;
+mod litmus;
+mod lsp;
+mod mapping;
+mod mlir;
+mod native;
+mod optimizer;
+mod outside;
+mod page;
+mod plugin;
+mod python;
+mod rewrite;
+mod run;
+mod sass;
+mod scoped;
+mod selection;
+mod snapshots;
+mod upstream;
+
+fn main() {
+    // Two modules start this program again, as the compiler or the reader under test.
+    if conformance::is_compiler() || fuzz::is_reader() {
+        return;
+    }
+    testing::run(&[
+        ("adversary", adversary::trials),
+        ("async_insert", async_insert::trials),
+        ("check", check::trials),
+        ("check_async", check_async::trials),
+        ("check_races", check_races::trials),
+        ("cli", cli::trials),
+        ("conformance", conformance::trials),
+        ("docs", docs::trials),
+        ("door", door::trials),
+        ("examples", examples::trials),
+        ("fuzz", fuzz::trials),
+        ("grid", grid::trials),
+        ("kernels", kernels::trials),
+        ("litmus", litmus::trials),
+        ("lsp", lsp::trials),
+        ("mapping", mapping::trials),
+        ("mlir", mlir::trials),
+        ("native", native::trials),
+        ("optimizer", optimizer::trials),
+        ("outside", outside::trials),
+        ("page", page::trials),
+        ("plugin", plugin::trials),
+        ("python", python::trials),
+        ("rewrite", rewrite::trials),
+        ("run", run::trials),
+        ("sass", sass::trials),
+        ("scoped", scoped::trials),
+        ("selection", selection::trials),
+        ("snapshots", snapshots::trials),
+        ("upstream", upstream::trials),
+    ]);
+}

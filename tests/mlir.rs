@@ -1,0 +1,33 @@
+//! MLIR in: against LLVM IR, against MLIR's own lowering, pinned, and wrong.
+
+mod bad;
+mod command;
+mod dialect;
+mod equivalence;
+mod kept;
+mod launch;
+mod memref;
+mod omp;
+mod pinned;
+mod plugin;
+mod spirv;
+mod table;
+
+use libtest_mimic::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    let trials = [
+        bad::trials(),
+        command::trials(),
+        equivalence::trials(),
+        kept::trials(),
+        launch::trials(),
+        memref::trials(),
+        omp::trials(),
+        pinned::trials(),
+        plugin::trials(),
+        spirv::trials(),
+        table::trials(),
+    ];
+    trials.into_iter().flatten().collect()
+}
