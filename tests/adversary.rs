@@ -34,6 +34,9 @@ use testing::{
 
 /// The modules that are tried to find one that is wrong.
 const TRIED: u64 = 6_000;
+
+/// Modules that were wrong without some condition, and are therefore tried first.
+const KNOWN: [u64; 16] = [3, 15, 24, 26, 43, 76, 93, 102, 123, 193, 387, 574, 1140, 1264, 2374, 2393];
 /// Of a loop that does more than wait.
 const ROUNDS: usize = 2;
 const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 2_000_000, time: None };
@@ -135,7 +138,7 @@ fn all(seeds: Range<u64>) -> Result<(), Failed> {
 
 /// Some module is wrong where a condition is taken for granted.
 fn without(condition: Condition) -> Result<(), Failed> {
-    for seed in 0..TRIED {
+    for seed in KNOWN.into_iter().chain(0..TRIED) {
         let module = adversary::module(seed);
         // What the condition does not concern is known to be right.
         if lower(&module, Rewrites::all(), Some(condition))? == lower(&module, Rewrites::all(), None)? {

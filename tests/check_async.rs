@@ -49,6 +49,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("wrong usage is exit status 2", usage),
     ];
     let repeated = files().into_iter().map(|file| Trial::test(format!("executions of {file}"), move || repeats(&file)));
+    let repeated = testing::one_of(4, repeated);
     // What stands beside the project is not everywhere, and takes minutes.
     let is_wanted = std::env::var_os("WITNESS_ALL").is_some() && reduced().exists();
     let reduced = Trial::test("executions of reduced kernels", of_reduced).with_ignored_flag(!is_wanted);

@@ -23,6 +23,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
         Trial::test("strategies and changes are explained", || check(names)),
+        Trial::test("the time of a command is in one place", || check(times)),
         Trial::test("the actions for GitHub take what they use", || {
             ["", "actions/check"].into_iter().try_for_each(action)
         }),
@@ -50,6 +51,30 @@ fn action(folder: &str) -> Result<(), Failed> {
     let scripts = steps.split("github.action_path }}/").skip(1).filter_map(|rest| rest.split_whitespace().next());
     let missing: Vec<_> = scripts.filter(|script| !root().join(folder).join(script).exists()).collect();
     assert!(missing.is_empty(), "no {missing:?}");
+    Ok(())
+}
+
+/// No document except the one that `scripts/times` writes names the time of a script.
+fn times(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    const PLACES: [&str; 2] = ["docs/evidence", "CHANGELOG.md"];
+    for document in documents.iter().filter(|document| !PLACES.iter().any(|place| document.path.starts_with(place))) {
+        let text = fs::read_to_string(root().join(&document.path))?;
+        for (line, number) in text.lines().zip(1..) {
+            if ["scripts/test", "scripts/try", "scripts/lower", "scripts/quick", ".ci/run"]
+                .iter()
+                .any(|name| line.contains(name))
+            {
+                let names_time = line
+                    .split(|c: char| !c.is_alphabetic())
+                    .any(|word| ["minute", "minutes", "hour", "hours"].contains(&word));
+                found.add(
+                    document,
+                    number,
+                    names_time.then(|| format!("expected no time of a command, found: {line}")),
+                );
+            }
+        }
+    }
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use ptx_memory_model::{
     ptx::{Conventions, Program, search},
 };
 use serde_json::Value;
-use testing::{ptx_atomics, random, root, snapshot, success, trial};
+use testing::{ptx_atomics, random, root, shared_trial, snapshot, success, trial};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -29,10 +29,8 @@ pub fn trials() -> Vec<Trial> {
     let pinned = own().into_iter().map(|path| Trial::test(format!("pinned/{}", name(&path)), move || pinned(&path)));
     let suites = [("spec", 22, "manual"), ("dat3m", 146, "manual"), ("dat3m", 146, "dat3m")];
     let shared = suites.map(|(suite, count, convention)| {
-        let folder = root().join("../shared/litmus").join(suite);
-        let missing = (!folder.is_dir()).then(|| format!(" (skipped: {} is not there)", folder.display()));
-        let name = format!("shared/litmus/{suite}, {convention}{}", missing.clone().unwrap_or_default());
-        Trial::test(name, move || agrees(&folder, count, convention)).with_ignored_flag(missing.is_some())
+        let (name, path) = (format!("shared/litmus/{suite}, {convention}"), format!("litmus/{suite}"));
+        shared_trial(&name, &path, move |folder| agrees(folder, count, convention))
     });
     let tests: &[(&str, Test)] = &[
         ("no snapshot is left of what is gone", none_left),

@@ -32,6 +32,8 @@ mod snapshots;
 mod upstream;
 
 fn main() {
+    // The golden suite lowers in processes of this program.
+    ptx_atomics::isolated::serve();
     // Two modules start this program again, as the compiler or the reader under test.
     if conformance::is_compiler() || fuzz::is_reader() {
         return;

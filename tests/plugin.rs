@@ -47,8 +47,8 @@ fn every_example() -> impl Iterator<Item = Trial> {
         let missing = host.missing().or(Host::Llc.missing()).or(example.compiler().1).or(assembler);
         let name = format!("{} -O{level} {}", host.name(), example.path);
         let trial = testing::trial(name, missing, move || check(host, level, &example));
-        // Every two of the three are together in the other half.
-        if (of_host + of_level + of_example) % 2 == 0 { trial } else { testing::left_to_all(trial) }
+        // Each host and level with each language's examples in turn.
+        if (of_host + of_level + of_example) % 4 == 0 { trial } else { testing::left_to_all(trial) }
     })
 }
 
@@ -74,11 +74,11 @@ fn check(host: Host, level: &str, example: &Example) -> Result<(), Failed> {
 /// Every method of Rust's atomics in each rustc, every builtin of clang.
 fn every_language() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
-    let mut trials = Vec::new();
+    let (mut of_rust, mut of_clang) = (Vec::new(), Vec::new());
     let rustcs = hosts().into_iter().filter(|host| matches!(host, Host::Rustc(_)));
     for (number, (host, ty)) in iproduct!(rustcs, languages::RUST_TYPES).enumerate() {
         let name = format!("{} core::sync::atomic::{}", host.name(), ty.0);
-        trials.push(testing::trial(name, host.missing().or(assembler), move || {
+        of_rust.push(testing::trial(name, host.missing().or(assembler), move || {
             let (text, functions) = languages::rust(ty);
             languages::check(host, "rs", &text, functions, number)
         }));
@@ -86,9 +86,10 @@ fn every_language() -> Vec<Trial> {
     for (number, (name, suffix, text, functions)) in languages::clang().into_iter().enumerate() {
         let missing = Host::Clang.missing().or(assembler);
         let test = move || languages::check(Host::Clang, suffix, &text, functions, number);
-        trials.push(testing::trial(format!("clang {name}"), missing, test));
+        of_clang.push(testing::trial(format!("clang {name}"), missing, test));
     }
-    trials
+    // Five is prime to the number of types, so that both rustcs have their turn.
+    testing::one_of(5, of_rust).into_iter().chain(testing::one_of(2, of_clang)).collect()
 }
 
 /// A test: its name, what is missing for it, and what it does.

@@ -36,7 +36,7 @@ fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
     let mut python = Command::new(program);
     python.env("PYTHONPATH", std::env::join_paths(folders)?).env("PYTHONDONTWRITEBYTECODE", "1");
     python.env("PTX_ATOMICS_COMMAND", binary()).env_remove("PTX_ATOMICS").env_remove("PTX_ATOMICS_HELPER");
-    python.current_dir(root().join("python"));
+    python.current_dir(root().join("products/python"));
     Ok(python)
 }
 
@@ -44,7 +44,7 @@ fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
 fn here(folders: &[&str]) -> Result<Command, Failed> {
     let folders = folders.iter().map(|folder| root().join(folder));
     let mut python =
-        python(Path::new("python3"), &[root().join("python")].into_iter().chain(folders).collect::<Vec<_>>())?;
+        python(Path::new("python3"), &[root().join("products/python")].into_iter().chain(folders).collect::<Vec<_>>())?;
     // What is not installed says nothing to pytest of its plugins.
     python.env("PYTEST_PLUGINS", "ptx_atomics.pytest_plugin");
     Ok(python)

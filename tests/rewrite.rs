@@ -9,7 +9,7 @@ use std::{
 
 use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{PtxVersion, Target, ptx::Module};
-use testing::{ASSEMBLERS, ptx_atomics, root, snapshot};
+use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, stride};
 
 pub fn trials() -> Vec<Trial> {
     let missing: Vec<&str> = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing()).collect();
@@ -86,7 +86,7 @@ fn kernels() -> Result<Vec<(PathBuf, String)>, Failed> {
 /// Lines that change are those of atomics and fences, and of edges that fences stand on.
 fn all_else() -> Result<(), Failed> {
     let mut changed = 0;
-    for (path, before) in kernels()? {
+    for (path, before) in kernels()?.into_iter().step_by(stride(3)) {
         for options in [&["-"][..], &["-", "--alone", "--time-limit", "0"]] {
             let (after, _) = done(options, &before)?;
             let (again, _) = done(options, &after)?;
@@ -100,13 +100,13 @@ fn all_else() -> Result<(), Failed> {
             }
         }
     }
-    assert!(changed > 10, "{changed}");
+    assert!(changed > 10 / stride(3), "{changed}");
     Ok(())
 }
 
 fn assembled() -> Result<(), Failed> {
     let mut checked = 0;
-    for (path, before) in kernels()? {
+    for (path, before) in kernels()?.into_iter().step_by(stride(3)) {
         let module: Module = before.parse()?;
         let (major, minor) = module.version.split_once('.').ok_or("a version")?;
         let version = PtxVersion(major.parse()?, minor.parse()?);

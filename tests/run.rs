@@ -391,7 +391,7 @@ fn damaged() -> Result<(), Failed> {
     let mut outcomes = [0; 3];
     for name in ["race.ptx", "scale.ptx", "two.ptx"] {
         let text = fs::read(root().join(FOLDER).join(name))?;
-        for damaged in testing::damaged(&text, 2) {
+        for damaged in testing::damaged(&text, 2).step_by(testing::stride(4)) {
             let file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
             fs::write(file.path(), &damaged)?;
             let limits = ["--step-limit", "1000", "--memory-limit", "256M"];

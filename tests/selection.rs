@@ -8,7 +8,7 @@ use std::{
     ffi::{CStr, c_char},
     fs,
     ops::Range,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -21,7 +21,7 @@ use ptx_atomics::llvm::inkwell::{
     types::AsTypeRef,
 };
 use ptx_atomics_common::{callee::OF_NVIDIA, intrinsics};
-use testing::{exists, llvm_version, ptx_atomics, root, success, tool, trial};
+use testing::{exists, llvm_version, one_of, ptx_atomics, success, tool, trial};
 
 /// Targets of several generations, and some that lack a part of what is new.
 const TARGETS: [(&str, &str); 8] = [
@@ -41,15 +41,13 @@ const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
 pub fn trials() -> Vec<Trial> {
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));
     let targets = TARGETS.iter().map(|(sm, ptx)| trial(format!("{sm} with {ptx}"), llc, move || check(sm, ptx)));
-    let path = root().join("../shared/reference/async/llvm22-intrinsics.csv");
-    let missing = (!path.exists() || llvm_version() != 22).then_some("llvm22-intrinsics.csv");
-    let measured = trial("as measured".into(), missing, move || as_measured(&path));
+    let measured = testing::shared_trial("as measured", "reference/async/llvm22-intrinsics.csv", as_measured);
+    let measured = if llvm_version() == 22 { measured } else { measured.with_ignored_flag(true) };
     let reached = Trial::test("what is never reached is no error", never_reached);
     let ordered = ["sm_90a", "sm_100a"].map(|sm| {
         Trial::test(format!("{sm}: the optimizer takes none that orders or accesses for quiet"), move || ordered(sm))
     });
-    let trials = targets.chain([measured, reached]).chain(ordered);
-    trials.collect()
+    one_of(2, targets).into_iter().chain([measured, reached]).chain(ordered).collect()
 }
 
 /// An intrinsic, as LLVM declares it for one type where it is overloaded.
@@ -308,7 +306,7 @@ fn ordered(sm: &str) -> Result<(), Failed> {
 }
 
 /// The file has an intrinsic on each line, and for each GPU whether LLVM 22 compiles it for the newest PTX version.
-fn as_measured(path: &PathBuf) -> Result<(), Failed> {
+fn as_measured(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = rows.next().unwrap_or_default();

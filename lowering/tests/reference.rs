@@ -4,11 +4,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::PathBuf,
 };
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
 use ptx_lowering::{
     PtxVersion, Requirement, Sequence,
     abi::{ABI, Row, Step, barriers},
@@ -18,12 +17,8 @@ use ptx_lowering::{
 use strum::IntoEnumIterator;
 
 fn main() {
-    let reference = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference");
-    let present = reference.is_dir();
     let trial = |name: &str, test: fn(&str) -> Result<(), Failed>, file: &str| {
-        let path = reference.join(file);
-        let name = if present { name.into() } else { format!("{name} (skipped: no ../shared/reference here)") };
-        Trial::test(name, move || test(&fs::read_to_string(path)?)).with_ignored_flag(!present)
+        testing::shared_trial(name, &format!("reference/{file}"), move |path| test(&fs::read_to_string(path)?))
     };
     let trials = vec![
         trial("the ABI table is the document", abi_is_the_document, "atomics-abi.txt"),

@@ -20,5 +20,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .compile("shim");
     // A host of another version lacks some of LLVM's functions, and must get as far as our message.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,lazy");
+    println!("cargo:rustc-link-arg-examples=-Wl,-z,lazy");
     Ok(())
 }

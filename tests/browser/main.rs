@@ -29,7 +29,7 @@ use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
 use regex::Regex;
 use serde_json::{Value, json};
-use testing::{binary, exists, left_to_all, ptx_atomics, root, success, trial};
+use testing::{binary, exists, left_to_all, ptx_atomics, root, runs_all, success, trial};
 use tokio::{runtime::Builder, time::sleep};
 
 use self::{
@@ -39,23 +39,11 @@ use self::{
 
 const DRIVER: &str = "chromedriver";
 
-/// How pages are laid out, and which keys they take: it changes with the pages alone.
-const LAYOUT: [&str; 10] = [
-    "keys are the editor's",
-    "keys are the form's",
-    "the test as a command",
-    "an example is a link",
-    "the verdict is seen",
-    "a wide drawing takes the width that there is",
-    "the address is not written with each key",
-    "the first key leads to the test",
-    "drawings are dark in dark themes, and can be read on a telephone",
-    "nothing of what is typed is cut off",
-];
-
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let no_book = !arguments.list && matches!(book(), Err(Unbuilt::Missing));
+    // The book takes minutes to build.
+    let is_wanted = runs_all() && !arguments.list;
+    let no_book = is_wanted && matches!(book(), Err(Unbuilt::Missing));
     let missing = [(no_book, "mdbook and wasm-bindgen"), (!exists(DRIVER), "chromium-driver")];
     let missing = missing.into_iter().find_map(|(is, what)| is.then_some(what));
     macro_rules! tests {
@@ -92,22 +80,12 @@ fn main() {
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
         "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
     };
-    let is_layout = |trial: &Trial| LAYOUT.iter().any(|name| trial.name().ends_with(name));
-    let tests = tests.into_iter().map(|trial| if is_layout(&trial) { left_to_all(trial) } else { trial });
     let lost = LOST.map(|(page, file, says)| {
-        let trial = trial(format!("{page}: {file} cannot be loaded"), missing, move || is_lost(page, file, says));
-        // One for each sentence.
-        if says.ends_with("be loaded: ") || file == "page.js" { trial } else { left_to_all(trial) }
+        trial(format!("{page}: {file} cannot be loaded"), missing, move || is_lost(page, file, says))
     });
     let no_axe = (!axe().exists()).then_some("axe").or(missing);
-    let accessible = ACCESSIBLE.map(|page| {
-        let trial = trial(format!("{page}: anyone can use it"), no_axe, move || accessible(page));
-        if ["litmus", "explorer", "paste", "index", "reference/add"].contains(&page) {
-            trial
-        } else {
-            left_to_all(trial)
-        }
-    });
+    let accessible =
+        ACCESSIBLE.map(|page| trial(format!("{page}: anyone can use it"), no_axe, move || accessible(page)));
     let no_book = no_book.then_some("mdbook and wasm-bindgen");
     let pages = [
         trial("the book has a page of each chapter".into(), no_book, pages),
@@ -117,11 +95,8 @@ fn main() {
     let asked = asked.into_iter().map(|(name, test)| trial(name.into(), missing, test));
     let time = || run("litmus", "time", async |client: &Client| time(client).await);
     let time = Trial::test("litmus: the time of message passing", time).with_ignored_flag(true);
-    libtest_mimic::run(
-        &arguments,
-        pages.into_iter().chain(tests).chain(asked).chain(lost).chain(accessible).chain([time]).collect(),
-    )
-    .exit();
+    let trials = pages.into_iter().chain(tests).chain(asked).chain(lost).chain(accessible).chain([time]);
+    libtest_mimic::run(&arguments, trials.map(left_to_all).collect()).exit();
 }
 
 /// Why there is no book.
@@ -283,9 +258,8 @@ fn timeless(text: &str) -> String {
 async fn verdicts(client: &Client) -> Result<(), Failed> {
     let tests = examples()?;
     assert!(tests.len() >= 200, "only {} tests", tests.len());
-    let every = if testing::all() { 1 } else { 5 };
     let profiles = ["default", "strict"];
-    let cases = iproduct!(&tests, profiles).enumerate().filter(|(index, _)| index % every == 0).map(|(_, case)| case);
+    let cases = iproduct!(&tests, profiles);
     let folder = tempfile::tempdir()?;
     let (file, svg) = (folder.path().join("test.litmus"), folder.path().join("test.svg"));
     let mut races = 0;
@@ -308,7 +282,7 @@ async fn verdicts(client: &Client) -> Result<(), Failed> {
         let _ = fs::remove_file(&svg);
         races += usize::from(said.contains(" races\n"));
     }
-    assert!(races >= 20 / every, "only {races} tests with a race");
+    assert!(races >= 20, "only {races} tests with a race");
     Ok(())
 }
 
@@ -532,9 +506,8 @@ async fn adjusted(client: &Client) -> Result<(), Failed> {
     let choices: Value = serde_json::from_str(&ptx_atomics_page::choices())?;
     let start = client.current_url().await?;
     let (mut count, mut noted) = (0, 0);
-    let every = if testing::all() { 1 } else { 4 };
     for list in lists {
-        for value in choices[list].as_array().into_iter().flatten().step_by(every) {
+        for value in choices[list].as_array().into_iter().flatten() {
             client.goto("about:blank").await?;
             client.goto(start.as_str()).await?;
             ready(client).await?;
@@ -549,7 +522,7 @@ async fn adjusted(client: &Client) -> Result<(), Failed> {
             noted += usize::from(shown[1] != "");
         }
     }
-    assert!(count > 50 / every && noted > 10 / every, "{count}, {noted} with a note");
+    assert!(count > 50 && noted > 10, "{count}, {noted} with a note");
     Ok(())
 }
 

@@ -112,16 +112,17 @@ fn main() {
         files(&folder).iter().for_each(|path| add(&stem(&folder), &stem(path), text(path)));
     }
     let unpacked = tempfile::tempdir().expect("a folder");
-    let archive = root().join("../shared/async-unseen/given.tar.gz");
-    if archive.exists() && number("DELETIONS_OF").is_some() {
-        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(unpacked.path()).status();
-        assert!(status.expect("tar").success());
-        files(&unpacked.path().join("kernels")).iter().for_each(|path| add("unseen", &stem(path), text(path)));
-    } else {
-        let name = "unseen (skipped: kernels of others stand beside the project, and take DELETIONS_OF)";
-        trials.push(Trial::test(name, || Err("they are not there".into())).with_ignored_flag(true));
+    const ARCHIVE: &str = "async-unseen/given.tar.gz";
+    match testing::shared(ARCHIVE) {
+        Some(archive) if number("DELETIONS_OF").is_some() => {
+            let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(unpacked.path()).status();
+            assert!(status.expect("tar").success());
+            files(&unpacked.path().join("kernels")).iter().for_each(|path| add("unseen", &stem(path), text(path)));
+        }
+        Some(_) => {}
+        None => trials.push(testing::absent("deletions in kernels of other projects", ARCHIVE)),
     }
-    let conclusion = libtest_mimic::run(&arguments, trials);
+    let conclusion = libtest_mimic::run(&arguments, testing::one_of(4, trials));
     let rows = rows.lock().expect("no trial panics with it");
     print(&rows);
     if arguments.filter.is_none() && !arguments.list {

@@ -55,20 +55,18 @@ fn main() {
     for path in files(&root().join("tests/async/reported")) {
         trials.push(Trial::test(format!("reported {}", stem(&path)), move || reported(&path)));
     }
-    let archive = root().join("../shared/async-unseen/given.tar.gz");
-    if archive.exists() {
+    const ARCHIVE: &str = "async-unseen/given.tar.gz";
+    if let Some(archive) = testing::shared(ARCHIVE) {
         let folder = root().join("target/tmp/unseen");
         fs::create_dir_all(&folder).expect("a folder");
         let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(&folder).status();
         assert!(status.expect("tar").success());
         let folders: &[&str] = if all() { &["reduced", "kernels"] } else { &["reduced"] };
-        for path in folders.iter().flat_map(|name| files(&folder.join(name))).filter(|path| is_executed(path)) {
-            trials.push(Trial::test(format!("unseen {}", stem(&path)), move || unseen(&path)));
-        }
+        let paths = folders.iter().flat_map(|name| files(&folder.join(name))).filter(|path| is_executed(path));
+        let of_paths = paths.map(|path| Trial::test(format!("unseen {}", stem(&path)), move || unseen(&path)));
+        trials.extend(testing::one_of(8, of_paths));
     } else {
-        // A trial that is never run, so that who reads the list sees what is missing.
-        let name = "kernels of others (skipped: they stand beside the project, not in it)";
-        trials.push(Trial::test(name, || Err("they are not there".into())).with_ignored_flag(true));
+        trials.push(testing::absent("kernels of other projects", ARCHIVE));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -139,20 +139,20 @@ fn all(root: PathBuf, part: &'static str) -> Result<(), Failed> {
 }
 
 fn main() {
-    let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/races/given.tar.gz");
+    const ARCHIVE: &str = "races/given.tar.gz";
     let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("races-labelled");
     let part = match std::env::var("RACES").as_deref() {
         Ok("all") => "all",
         Ok("O0") => "O0",
         _ => "some",
     };
-    let test = if given.exists() {
+    let test = if let Some(given) = testing::shared(ARCHIVE) {
         fs::create_dir_all(&root).expect("a folder");
         let done = Command::new("tar").arg("-xzf").arg(&given).arg("-C").arg(&root).status().expect("tar");
         assert!(done.success(), "tar failed");
         Trial::test("labelled kernels", move || all(root, part))
     } else {
-        Trial::test("labelled kernels (skipped: they are not beside the project)", || Ok(())).with_ignored_flag(true)
+        testing::absent("labelled kernels", ARCHIVE)
     };
     libtest_mimic::run(&Arguments::from_args(), vec![test]).exit();
 }

@@ -12,18 +12,17 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 use ptx_isa::{Argument, Asynchronous, Family, ModifierKind, PtxVersion, Role, Sm, Statement, Target};
-use testing::{ASSEMBLERS, Assembler, root, trial};
+use testing::{ASSEMBLERS, Assembler, root, shared_trial, trial};
 
 pub fn trials() -> Vec<Trial> {
-    let measured = "../shared/reference/async/legality.csv";
-    let path = root().join(measured);
-    let missing = (!path.exists()).then_some(measured);
     let newest = ASSEMBLERS[ASSEMBLERS.len() - 1];
     let mut trials = vec![
         Trial::test("every form is read as it prints", round_trip),
         Trial::test("what is no form says why", reasons),
         Trial::test("the book names what came after the manual", book),
-        trial("the measured verdicts are ours".into(), missing, move || verdicts(&fs::read_to_string(path)?)),
+        shared_trial("the measured verdicts are ours", "reference/async/legality.csv", |path| {
+            verdicts(&fs::read_to_string(path)?)
+        }),
         trial("near misses are rejected by both".into(), newest.missing(), move || near_misses(&newest, 23)),
     ];
     for assembler in ASSEMBLERS {

@@ -4,13 +4,11 @@ use std::{collections::BTreeSet, fs, io::Write, process::Command};
 
 use libtest_mimic::{Failed, Trial};
 use ptx_isa::mnemonic::{Control, MNEMONICS, Mnemonic, Order};
-use testing::{ASSEMBLERS, Assembler, root, trial};
+use testing::{ASSEMBLERS, Assembler, shared_trial, trial};
 
 pub fn trials() -> Vec<Trial> {
-    let reference = |name: &str, test: fn(&str) -> Result<(), Failed>, file: &'static str| -> Trial {
-        let path = root().join("../shared/reference").join(file);
-        let missing = (!path.exists()).then_some(file);
-        trial(name.into(), missing, move || test(&fs::read_to_string(path)?))
+    let reference = |name: &str, test: fn(&str) -> Result<(), Failed>, file: &str| {
+        shared_trial(name, &format!("reference/{file}"), move |path| test(&fs::read_to_string(path)?))
     };
     let newest = ASSEMBLERS[ASSEMBLERS.len() - 1];
     let trials = vec![

@@ -1,16 +1,21 @@
 //! The litmus tests of others, and our own: what each says holds, the model says holds.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{fs, io, path::Path, time::Instant};
+
+#[path = "it/patterns.rs"]
+mod patterns;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use patterns::{PATTERNS, Verdict};
 use ptx_memory_model::{
     litmus::{Dialect, Litmus},
     outcome::{Layout, Limits},
     ptx::{self, Conventions},
+    source::{
+        self,
+        ReleaseSequences::Cpp20,
+        read::{Source, sources},
+    },
     unfold::Limit,
 };
 
@@ -47,27 +52,25 @@ const DEFECTS: [(&str, Result<bool, Option<Limit>>); 17] = [
 ];
 
 fn main() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus");
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
-    let suite = |name: &'static str, folder: PathBuf, count: usize, run: fn(&Path, usize) -> Result<(), Failed>| {
-        let missing = !folder.is_dir();
-        let name = if missing { format!("{name} (skipped: {} is not there)", folder.display()) } else { name.into() };
-        Trial::test(name, move || run(&folder, count)).with_ignored_flag(missing)
-    };
-    let trials = vec![
-        suite("shared/litmus/spec", shared.join("spec"), 22, |folder, count| {
-            agrees(folder, count, Conventions::MANUAL)
-        }),
-        suite("shared/litmus/dat3m", shared.join("dat3m"), 146, |folder, count| {
-            agrees(folder, count, Conventions::MANUAL)
-        }),
-        suite("shared/litmus/dat3m, read as Dat3M does", shared.join("dat3m"), 146, |folder, count| {
-            agrees(folder, count, Conventions::DAT3M)
-        }),
-        suite("shared/litmus/defects", shared.join("defects"), DEFECTS.len(), defects),
-        suite("litmus", own.clone(), 0, own_hold),
-        suite("the conventions matter", own, 0, conventions_matter),
+    type Suite = (&'static str, &'static str, usize, fn(&Path, usize) -> Result<(), Failed>);
+    let suites: [Suite; 4] = [
+        ("spec", "spec", 22, |folder, count| agrees(folder, count, Conventions::MANUAL)),
+        ("dat3m", "dat3m", 146, |folder, count| agrees(folder, count, Conventions::MANUAL)),
+        ("dat3m, read as Dat3M does", "dat3m", 146, |folder, count| agrees(folder, count, Conventions::DAT3M)),
+        ("defects", "defects", DEFECTS.len(), defects),
     ];
+    let shared = suites.map(|(name, folder, count, run)| {
+        let (name, path) = (format!("shared/litmus/{name}"), format!("litmus/{folder}"));
+        testing::shared_trial(&name, &path, move |folder| run(folder, count))
+    });
+    let litmus = || Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
+    let trials = shared.into_iter().chain([
+        testing::shared_trial("shared/mapping-sources.txt", "litmus/mapping-sources.txt", programs),
+        testing::shared_trial("the table of another reader", "reference/async/canonical-patterns.csv", table),
+        Trial::test("litmus", move || own_hold(&litmus(), 0)),
+        Trial::test("the conventions matter", move || conventions_matter(&litmus(), 0)),
+    ]);
+    let trials = trials.collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
@@ -176,4 +179,35 @@ fn own_hold(folder: &Path, _: usize) -> Result<(), Failed> {
     let wrong: Vec<_> = wrong.map(|litmus| &litmus.name[..]).collect();
     println!("{}: {} of {} hold", folder.display(), tests.len() - wrong.len(), tests.len());
     if wrong.is_empty() && !tests.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// All programs are read, and all but three are defined: in these a store of scope cta races with a load in another CTA.
+fn programs(path: &Path) -> Result<(), Failed> {
+    let programs = sources(&fs::read_to_string(path)?).map_err(|error| format!("{}:{error}", path.display()))?;
+    let undefined = |source: &&Source| {
+        let found = source::search::outcomes(&source.program, Cpp20, Limits::default());
+        assert!(found.outcomes.unknown.is_none() && !found.outcomes.states.is_empty(), "{}", source.name);
+        found.race.is_some()
+    };
+    let names: Vec<&str> = programs.iter().filter(undefined).map(|source| &source.name[..]).collect();
+    assert_eq!(names, ["MIXSCOPE-rmw-ar", "MIXSCOPE-rmw-sc", "MIXSCOPE-rmw-ar-write"]);
+    Ok(())
+}
+
+/// The verdicts are those of a table that another reader of the manual made. It has no word for a program that hangs, and calls it a race.
+fn table(path: &Path) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    let newer = PATTERNS.iter().filter(|(file, ..)| file.starts_with("mma-read-")).count();
+    assert_eq!(rows.len() + newer, PATTERNS.len());
+    let word = |verdict| if verdict == Verdict::Ordered { "ordered" } else { "race" };
+    for (row, (file, removed, strict, default)) in rows.iter().zip(PATTERNS) {
+        let removed = removed.split_once(' ').map_or(String::new(), |(thread, _)| thread.replace('P', "T") + ": ");
+        let verdicts = format!(",{},{}", word(strict), word(default));
+        let litmus = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("litmus/async/{file}.litmus"));
+        let name = Litmus::read(&fs::read_to_string(litmus)?).map_err(|error| format!("{file}:{error}"))?.name;
+        let (start, end) = (row.trim_start_matches('"').starts_with(&name), row.ends_with(&verdicts));
+        assert!(start && end && row.contains(&removed), "{row}: {file} without '{removed}'{verdicts}");
+    }
+    Ok(())
 }

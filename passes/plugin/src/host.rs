@@ -29,6 +29,8 @@ pub struct PluginCallbacks {
 /// `LLVM_PLUGIN_API_VERSION` of LLVM 22.
 pub const API_VERSION: u32 = 2;
 
+// Cargo names it for the library alone, not for the example.
+#[link(name = "shim", kind = "static")]
 unsafe extern "C" {
     pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> PluginCallbacks;
     /// Whether the host handles it. The line is one of the function's file; 0 if it is not known. The function has code.

@@ -79,6 +79,11 @@ impl Snapshot<'_> {
         Err(message.into())
     }
 
+    /// The pinned text without an edition; empty if there is none.
+    pub fn text(&self) -> String {
+        self.pinned(self.name)
+    }
+
     fn exists(&self, name: &str) -> bool {
         self.folder.join(format!("{name}.snap")).exists()
     }

@@ -127,6 +127,25 @@ pub fn run(modules: &[Module]) -> ! {
     libtest_mimic::run(&arguments, trials).exit()
 }
 
+/// A file or folder of `../shared`, which stands beside the project here and nowhere else.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    Some(root().join("../shared").join(path)).filter(|path| path.exists())
+}
+
+/// A trial that reads data of `../shared`: without them it is listed as ignored, and noted.
+pub fn shared_trial(name: &str, path: &str, test: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static) -> Trial {
+    match shared(path) {
+        Some(path) => Trial::test(name, move || test(&path)),
+        None => absent(name, path),
+    }
+}
+
+/// The place of trials whose data are not in `../shared`.
+pub fn absent(name: &str, path: &str) -> Trial {
+    note("absent", name);
+    Trial::test(format!("{name} (skipped: no ../shared/{path} here)"), || Ok(())).with_ignored_flag(true)
+}
+
 /// Whether `scripts/test --all` asks for larger samples, and for the trials that take long and find little more. That a program has
 /// smaller ones is noted.
 pub fn all() -> bool {
@@ -143,6 +162,17 @@ pub fn left_to_all(trial: Trial) -> Trial {
         return trial;
     }
     trial.with_kind("left to --all").with_ignored_flag(true)
+}
+
+/// The smaller sample of trials that are alike: of so many, `scripts/test` runs the first one.
+pub fn one_of(count: usize, trials: impl IntoIterator<Item = Trial>) -> Vec<Trial> {
+    let trials = trials.into_iter().enumerate();
+    trials.map(|(index, trial)| if index % count == 0 { trial } else { left_to_all(trial) }).collect()
+}
+
+/// The stride of a sample: `scripts/test` takes one item of so many where `--all` takes each.
+pub fn stride(count: usize) -> usize {
+    if all() { 1 } else { count }
 }
 
 /// Whether `scripts/test --all` runs the tests.

@@ -6,21 +6,30 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::{binary, features, root, success};
+use crate::{binary, features, root, runs_all, success};
 
-/// The file of the plugin for LLVM. The first call builds it.
+/// The file of the plugin for LLVM. The first call builds it: in the profile of the tests, which is done already where cargo built all
+/// tests, and with `scripts/test --all` as users get it.
 pub fn plugin() -> &'static Path {
     static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| {
-        let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
+        let (arguments, file): (&[&str], _) = match is_release_plugin() {
+            true => (&["build", "--release", "--package", "ptx-atomics-plugin"], "release/libptx_atomics.so"),
+            false => (&["build", "--workspace", "--examples"], "debug/examples/libptx_atomics.so"),
+        };
         let target = binary().ancestors().nth(2).expect("a folder");
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(arguments).arg(target).args(features()).current_dir(root());
+        cargo.args(arguments).args(["--quiet", "--target-dir"]).arg(target).args(features()).current_dir(root());
         if let Err(error) = success(&mut cargo) {
             panic!("the plugin does not build: {}", error.message().unwrap_or_default());
         }
-        target.join("release/libptx_atomics.so")
+        target.join(file)
     });
     &PLUGIN
+}
+
+/// Whether [`plugin`] is the one that users get.
+pub fn is_release_plugin() -> bool {
+    runs_all()
 }
 
 /// The argument by which a compiler of `scripts/to-llvm-ir` loads it.

@@ -57,7 +57,10 @@ fn main() {
     let arguments = Arguments::from_args();
     let numbers = match env::var("PROGRAMS_SHARD") {
         Ok(words) => shard(&words).expect("PROGRAMS_SHARD is K/N, as 1/4"),
-        Err(_) => Numbers { below: program::count(SHORT), from: program::count(SHORT), stride: STRIDE },
+        Err(_) => {
+            let stride = STRIDE * testing::stride(3) as u64;
+            Numbers { below: program::count(SHORT), from: program::count(SHORT), stride }
+        }
     };
     let total = Arc::new(Mutex::new(Counts::default()));
     let trials = (0..PARTS).map(|part| {

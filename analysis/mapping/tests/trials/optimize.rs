@@ -1,6 +1,6 @@
 //! The optimizer against the memory models, on a part of the programs; `scripts/verify` checks all.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{Access, Ordering, Policy, Strategy, Target, Type, ptx::Space};
@@ -44,13 +44,22 @@ const SETS: [(Set, usize, &[Rewrite]); 14] = [
 pub fn trials() -> Vec<Trial> {
     let sets = SETS.map(|(set, sample, rewrites)| {
         Trial::test(format!("{set}"), move || {
-            check(&verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample))?, set.into(), rewrites)
+            check(
+                &verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample * testing::stride(3)))?,
+                set.into(),
+                rewrites,
+            )
         })
     });
     let alone = SETS.map(|(set, sample, _)| {
         Trial::test(format!("{set}, of all threads"), move || {
             check(
-                &verify(set, &EXPANSIONS[0].alone(), RULES, (1, if set == Set::PassedOn { 1 } else { 3 * sample }))?,
+                &verify(
+                    set,
+                    &EXPANSIONS[0].alone(),
+                    RULES,
+                    (1, if set == Set::PassedOn { 1 } else { 3 * sample } * testing::stride(3)),
+                )?,
                 set.into(),
                 &[],
             )
@@ -59,11 +68,8 @@ pub fn trials() -> Vec<Trial> {
     let unwritten = Trial::test("unwritten, a maximum", || {
         check(&verify(Set::Unwritten, &MAXIMUM, RULES, (1, 4))?, "unwritten, a maximum", &[Rewrite::Writes])
     });
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus/mapping-sources.txt");
-    let missing = !shared.exists();
-    let note = if missing { " (skipped: no ../shared here)" } else { "" };
-    let given = Trial::test(format!("the programs of mapping-sources.txt{note}"), move || {
-        let sources = sources(&fs::read_to_string(&shared)?).map_err(|error| error.to_string())?;
+    let given = testing::shared_trial("the programs of mapping-sources.txt", "litmus/mapping-sources.txt", |path| {
+        let sources = sources(&fs::read_to_string(path)?).map_err(|error| error.to_string())?;
         for expansion in &EXPANSIONS {
             check(&verify_these(&sources, &expansion.optimized(), RULES)?, expansion.name, &[])?;
         }
@@ -71,8 +77,7 @@ pub fn trials() -> Vec<Trial> {
     });
     let conditions = Trial::test("each condition is there for something", conditions);
     let threads = Trial::test("threads are put together again", threads);
-    let trials =
-        sets.into_iter().chain(alone).chain([unwritten, given.with_ignored_flag(missing), conditions, threads]);
+    let trials = sets.into_iter().chain(alone).chain([unwritten, given, conditions, threads]);
     trials.collect()
 }
 

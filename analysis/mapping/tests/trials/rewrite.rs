@@ -64,7 +64,7 @@ const SHOWN: [(Condition, Set, usize); 13] = [
 ];
 
 pub fn trials() -> Vec<Trial> {
-    let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample)));
+    let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample * testing::stride(2))));
     let conditions = SHOWN.map(|(condition, set, sample)| {
         Trial::test(format!("without {condition}"), move || shown(condition, set, sample))
     });

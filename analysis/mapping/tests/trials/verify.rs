@@ -1,6 +1,6 @@
 //! Every strategy against the memory models, on a part of the programs; `scripts/verify` checks all.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use itertools::iproduct;
 use libtest_mimic::{Failed, Trial};
@@ -25,7 +25,9 @@ use strum::IntoEnumIterator;
 pub fn trials() -> Vec<Trial> {
     let sets = Set::iter().filter(|set| !set.is_for_the_optimizer_alone()).map(|set| {
         Trial::test(format!("{set}"), move || {
-            let check = |rule| check(&verify(set, &EXPANSIONS[0], by(rule), (1, set.sample()))?, set.into(), rule);
+            let check = |rule| {
+                check(&verify(set, &EXPANSIONS[0], by(rule), (1, set.sample() * testing::stride(3)))?, set.into(), rule)
+            };
             ReleaseSequences::iter().try_for_each(check)
         })
     });
@@ -33,21 +35,17 @@ pub fn trials() -> Vec<Trial> {
     let pairs = iproduct!(of_rmws, EXPANSIONS.iter().skip(1)).filter(|(set, expansion)| expansion.is_in(*set));
     let expansions = pairs.map(|(set, expansion)| {
         let name = format!("{set}, {}", expansion.name);
-        let shard = (1, set.sample());
+        let shard = (1, set.sample() * testing::stride(3));
         Trial::test(name.clone(), move || check(&verify(set, expansion, by(Cpp20), shard)?, &name, Cpp20))
     });
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus/mapping-sources.txt");
-    let missing = !shared.exists();
-    let note = if missing { " (skipped: no ../shared here)" } else { "" };
-    let given = Trial::test(format!("the programs of mapping-sources.txt{note}"), move || {
-        let sources = sources(&fs::read_to_string(&shared)?).map_err(|error| error.to_string())?;
+    let given = testing::shared_trial("the programs of mapping-sources.txt", "litmus/mapping-sources.txt", |path| {
+        let sources = sources(&fs::read_to_string(path)?).map_err(|error| error.to_string())?;
         for expansion in &EXPANSIONS {
             let name = format!("mapping-sources.txt, {}", expansion.name);
             check(&verify_these(&sources, expansion, by(Cpp20))?, &name, Cpp20)?;
         }
         check(&verify_these(&sources, &EXPANSIONS[0], by(Cpp11))?, "mapping-sources.txt", Cpp11)
     });
-    let given = given.with_ignored_flag(missing);
     let figure_12 = FIGURE_12.map(|(strategies, kept)| {
         let name = format!("under C++11 {strategies} is {}", if kept { "kept" } else { "not kept" });
         Trial::test(name, move || release_sequences(strategies, kept))

@@ -18,121 +18,10 @@ use ptx_memory_model::{
 };
 use strum::IntoEnumIterator;
 
-/// What is said of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It has no data race.
-    Ordered,
-    /// It has one.
-    Races,
-    /// A thread waits for what never comes: nothing orders what would be behind it.
-    Hangs,
-}
-use Verdict::{Hangs, Ordered, Races};
-
-/// A file of `litmus/async`, the instruction that is left out of it (its thread, and how it begins), and the verdicts with the strict
-/// readings and with the default ones.
-#[rustfmt::skip]
-const PATTERNS: [(&str, &str, Verdict, Verdict); 97] = [
-    ("mma-mma", "", Ordered, Ordered),
-    ("mma-mma-shape", "", Races, Races),
-    ("cp-mma", "", Ordered, Ordered),
-    ("mma-cp", "", Races, Ordered),
-    ("st-ld", "", Ordered, Ordered),
-    ("st-ld", "P0 tcgen05.wait::st", Races, Races),
-    ("mma-commit-ld", "", Ordered, Ordered),
-    ("mma-commit-ld", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-commit-ld", "P0 mbarrier.try_wait", Races, Races),
-    ("mma-commit-ld", "P0 tcgen05.fence::after", Races, Ordered),
-    ("cp-to-mma", "", Ordered, Ordered),
-    ("cp-to-mma", "P0 tcgen05.fence::before", Races, Races),
-    ("cp-to-mma", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("cp-to-mma", "P1 mbarrier.try_wait", Races, Races),
-    ("cp-to-mma", "P1 tcgen05.fence::after", Races, Ordered),
-    ("ld-to-mma", "", Ordered, Ordered),
-    ("ld-to-mma", "P0 tcgen05.wait::ld", Races, Races),
-    ("ld-to-mma", "P0 tcgen05.fence::before", Ordered, Ordered),
-    ("ld-to-mma", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("ld-to-mma", "P1 mbarrier.try_wait", Races, Races),
-    ("ld-to-mma", "P1 tcgen05.fence::after", Races, Ordered),
-    ("mma-to-ld", "", Ordered, Ordered),
-    ("mma-to-ld", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-to-ld", "P1 mbarrier.try_wait", Races, Races),
-    ("mma-to-ld", "P1 tcgen05.fence::after", Races, Ordered),
-    ("composed", "", Ordered, Ordered),
-    ("composed", "P0 tcgen05.commit", Hangs, Hangs),
-    ("composed", "P0 mbarrier.try_wait", Races, Races),
-    ("composed", "P0 tcgen05.fence::after", Ordered, Ordered),
-    ("composed", "P0 tcgen05.fence::before", Ordered, Ordered),
-    ("composed", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("composed", "P1 mbarrier.try_wait", Races, Races),
-    ("composed", "P1 tcgen05.fence::after", Races, Ordered),
-    ("st-to-mma", "", Ordered, Ordered),
-    ("st-to-mma", "P0 tcgen05.wait::st", Races, Races),
-    ("st-to-mma", "P0 tcgen05.fence::before", Ordered, Ordered),
-    ("st-to-mma", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("st-to-mma", "P1 mbarrier.try_wait", Races, Races),
-    ("st-to-mma", "P1 tcgen05.fence::after", Races, Ordered),
-    ("ld-to-mma-release", "", Races, Ordered),
-    ("ld-to-mma-release", "P0 tcgen05.wait::ld", Races, Races),
-    ("ld-to-mma-release", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("ld-to-mma-release", "P1 mbarrier.try_wait", Races, Races),
-    ("mma-to-ld-acquire", "", Races, Ordered),
-    ("mma-to-ld-acquire", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-to-ld-acquire", "P1 mbarrier.try_wait", Races, Races),
-    ("ld-dealloc", "", Ordered, Ordered),
-    ("ld-dealloc", "P0 tcgen05.wait::ld", Races, Races),
-    ("mma-dealloc", "", Ordered, Ordered),
-    ("mma-dealloc", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-dealloc", "P0 mbarrier.try_wait", Races, Races),
-    ("mma-dealloc", "P0 tcgen05.fence::after", Races, Ordered),
-    ("mma-dealloc", "P0 tcgen05.wait::ld", Races, Races),
-    ("ld-to-dealloc", "", Ordered, Ordered),
-    ("ld-to-dealloc", "P0 tcgen05.wait::ld", Races, Races),
-    ("ld-to-dealloc", "P0 tcgen05.fence::before", Ordered, Ordered),
-    ("ld-to-dealloc", "P0 bar.cta", Races, Races),
-    ("ld-to-dealloc", "P1 bar.cta", Races, Races),
-    ("ld-to-dealloc", "P1 tcgen05.fence::after", Ordered, Ordered),
-    ("st.shared-to-mma", "", Ordered, Ordered),
-    ("st.shared-to-mma", "P0 fence.proxy.async", Races, Races),
-    ("st.shared-to-mma", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("st.shared-to-mma", "P1 mbarrier.try_wait", Races, Races),
-    ("st.shared-to-mma", "P1 tcgen05.fence::after", Races, Ordered),
-    ("st.shared-mma", "", Ordered, Ordered),
-    ("st.shared-mma", "P0 fence.proxy.async", Races, Races),
-    ("st.shared-mma", "P0 tcgen05.fence::after", Races, Ordered),
-    ("bulk-to-mma", "", Ordered, Ordered),
-    ("bulk-to-mma", "P1 mbarrier.try_wait", Races, Races),
-    ("bulk-to-mma", "P1 tcgen05.fence::after", Races, Ordered),
-    ("mma-to-bulk", "", Ordered, Ordered),
-    ("mma-to-bulk", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-to-bulk", "P1 mbarrier.try_wait", Races, Races),
-    ("ld.shared-to-bulk", "", Ordered, Ordered),
-    ("ld.shared-to-bulk", "P0 fence.proxy.async", Races, Races),
-    ("ld.shared-to-bulk", "P0 mbarrier.arrive", Hangs, Hangs),
-    ("ld.shared-to-bulk", "P1 mbarrier.try_wait", Races, Races),
-    ("st.shared-to-store", "", Ordered, Ordered),
-    ("st.shared-to-store", "P0 fence.proxy.async", Races, Races),
-    ("st.shared-to-store", "P0 bar.cta", Races, Races),
-    ("st.shared-to-store", "P1 bar.cta", Races, Races),
-    ("store-st.shared", "", Ordered, Ordered),
-    ("store-st.shared", "P0 cp.async.bulk.wait_group", Races, Races),
-    ("bulk-to-ld.shared", "", Ordered, Ordered),
-    ("bulk-to-ld.shared", "P1 mbarrier.try_wait", Races, Races),
-    ("mma-to-st.shared", "", Races, Ordered),
-    ("mma-to-st.shared", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-to-st.shared", "P1 mbarrier.try_wait", Races, Races),
-    ("cp.async-to-ld.shared", "", Ordered, Ordered),
-    ("cp.async-to-ld.shared", "P0 cp.async.wait_all", Races, Races),
-    ("cp.async-to-ld.shared", "P0 bar.cta", Races, Races),
-    ("cp.async-to-ld.shared", "P1 bar.cta", Races, Races),
-    // Of PTX 9.4, which the manual of the table does not have.
-    ("mma-read-to-bulk", "", Ordered, Ordered),
-    ("mma-read-to-bulk", "P0 tcgen05.commit", Hangs, Hangs),
-    ("mma-read-to-bulk", "P1 mbarrier.try_wait", Races, Races),
-    ("mma-read-to-bulk-b", "", Races, Races),
-    ("mma-read-to-ld", "", Races, Races),
-];
+use crate::patterns::{
+    PATTERNS,
+    Verdict::{self, Hangs, Ordered, Races},
+};
 
 /// A file for each ambiguity, whose verdict that reading alone decides, and the verdicts of the two readings. All others are as by
 /// default.
@@ -289,10 +178,7 @@ fn every_file_is_tested() {
 #[test]
 fn the_guide() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/async.md");
-    let Ok(guide) = fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
-        return;
-    };
+    let guide = fs::read_to_string(&path).expect("the guide");
     let mut ambiguities =
         "| question | sections | strict | lenient | default | test |\n| --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
@@ -331,26 +217,6 @@ fn the_guide() {
         return;
     }
     assert!(renewed == guide, "the tables of docs/async.md are old: INSTA_UPDATE=always renews them");
-}
-
-/// The verdicts are those of the table that another reader of the manual made. It has no word for what hangs, and calls it a race.
-#[test]
-fn the_shared_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/async/canonical-patterns.csv");
-    let Ok(text) = fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
-        return;
-    };
-    let rows: Vec<&str> = text.lines().skip(1).collect();
-    let newer = PATTERNS.iter().filter(|(file, ..)| file.starts_with("mma-read-")).count();
-    assert_eq!(rows.len() + newer, PATTERNS.len());
-    let word = |verdict| if verdict == Ordered { "ordered" } else { "race" };
-    for (row, (file, removed, strict, default)) in rows.iter().zip(PATTERNS) {
-        let removed = removed.split_once(' ').map_or(String::new(), |(thread, _)| thread.replace('P', "T") + ": ");
-        let verdicts = format!(",{},{}", word(strict), word(default));
-        let (start, end) = (row.trim_start_matches('"').starts_with(&read(file).name), row.ends_with(&verdicts));
-        assert!(start && end && row.contains(&removed), "{row}: {file} without '{removed}'{verdicts}");
-    }
 }
 
 /// What is said to be missing is what was left out.

@@ -11,5 +11,6 @@ mod operations;
 mod orderings;
 mod outside;
 mod pasted;
+mod patterns;
 mod pruned;
 mod source;

@@ -1,7 +1,5 @@
 //! The source model on programs whose verdicts are known.
 
-use std::{fs, path::Path};
-
 use proptest::prelude::*;
 use ptx_memory_model::{
     outcome::{Layout, Limits},
@@ -306,26 +304,6 @@ fn errors_have_places() {
     check("name: a\nP0@0.0: do { break 0 == 0 } while 0 == 0", "2:14: `break if register == value` expected, or `!=`");
     check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
     check("name: a\nP0@0.0: st.rlx.gpu x 99999999999999999999", "2:22: `99999999999999999999` is no number of 64 bits");
-}
-
-/// All shared programs are read, and all but three are defined: in these a store of scope cta races with a load in another
-/// CTA.
-#[test]
-fn shared_programs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus/mapping-sources.txt");
-    let Ok(text) = fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
-        return;
-    };
-    let programs = sources(&text).unwrap_or_else(|error| panic!("{}:{error}", path.display()));
-    let undefined = |source: &Source| {
-        let found = search::outcomes(&source.program, Cpp20, Limits::default());
-        assert!(found.outcomes.unknown.is_none() && !found.outcomes.states.is_empty(), "{}", source.name);
-        found.race.is_some()
-    };
-    let names: Vec<&str> = programs.iter().filter(|source| undefined(source)).map(|source| &source.name[..]).collect();
-    println!("{} programs, undefined: {names:?}", programs.len());
-    assert_eq!(names, ["MIXSCOPE-rmw-ar", "MIXSCOPE-rmw-sc", "MIXSCOPE-rmw-ar-write"]);
 }
 
 proptest! {

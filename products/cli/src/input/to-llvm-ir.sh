@@ -72,11 +72,11 @@ rust() {
     touch "$core/done"
   fi
   local scope=$core/libptx_atomics_scope.rlib
-  if [ ! -d "$root/scope/src" ]; then
+  if [ ! -d "$root/products/scope/src" ]; then
     scope=
-  elif [ ! -e "$scope" ] || [ -n "$(find "$root/scope/src" "$root/scope/README.md" "$core/done" -newer "$scope")" ]; then
+  elif [ ! -e "$scope" ] || [ -n "$(find "$root/products/scope/src" "$root/products/scope/README.md" "$core/done" -newer "$scope")" ]; then
     "$rustc" "${target[@]}" -L "$core" --crate-type rlib --crate-name ptx_atomics_scope -o "$scope.new" \
-      --remap-path-prefix "$root=." "$root/scope/src/lib.rs"
+      --remap-path-prefix "$root=." "$root/products/scope/src/lib.rs"
     mv "$scope.new" "$scope"
   fi
   exec 9>&-

@@ -21,7 +21,7 @@ struct Program {
 impl Program {
     fn new(kernel: &Kernel, options: &[&str]) -> Self {
         let gpu = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let source = gpu.join("..").join(kernel.source).join(format!("{}.c", kernel.name));
+        let source = gpu.join("../..").join(kernel.source).join(format!("{}.c", kernel.name));
         let source = fs::canonicalize(source).expect("a kernel");
         let file = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
         let mut gcc = Command::new("gcc");
