@@ -52,7 +52,7 @@ mod barrier;
 pub mod condition;
 pub mod execution;
 mod flow;
-pub mod host;
+
 pub mod kernel;
 mod layout;
 mod limit;
@@ -68,3 +68,5 @@ pub mod source;
 pub mod states;
 mod thin_air;
 pub mod unfold;
+
+pub use self::ptx::host;

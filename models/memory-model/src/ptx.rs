@@ -7,6 +7,7 @@
 pub mod asynchronous;
 pub mod axioms;
 pub mod explain;
+pub mod host;
 pub mod orderings;
 mod phases;
 pub mod proxies;

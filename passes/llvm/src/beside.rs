@@ -11,9 +11,9 @@ use inkwell::{
 use ptx_lowering::AtomicOp;
 
 use crate::{
+    call::{INACCESSIBLE, effects},
     instruction::Instruction,
     memory::pointers,
-    optimize::call::{INACCESSIBLE, effects},
     value::{Value, callee, inline_assembly, instructions, is_call, name},
 };
 

@@ -43,6 +43,7 @@
 
 mod asynchronous;
 mod beside;
+mod call;
 mod cuda;
 mod effects;
 mod embed;

@@ -5,7 +5,6 @@
 
 mod address;
 mod apply;
-pub mod call;
 mod feed;
 mod shared;
 #[cfg(test)]

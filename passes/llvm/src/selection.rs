@@ -17,8 +17,8 @@ use ptx_atomics_common::{
 use ptx_lowering::Target;
 
 use crate::{
+    call::effects,
     instruction::control_flow,
-    optimize::call::effects,
     source::Numbering,
     value::{Value, callee, debug_location, name},
 };

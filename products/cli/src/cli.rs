@@ -1,5 +1,8 @@
 //! The arguments.
 
+mod optimize;
+mod readings;
+
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -9,7 +12,6 @@ use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
     place::Processor,
-    ptx::readings::{self, Ambiguity, Reading, Readings},
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
@@ -23,8 +25,8 @@ use ptx_atomics_conformance as conformance;
 use regex::Regex;
 use strum::IntoStaticStr;
 
+pub use self::{optimize::OptimizeArgs, readings::ReadingArgs};
 use crate::{
-    optimize::OptimizeArgs,
     run::sizes,
     until::Until,
     values::{
@@ -287,18 +289,6 @@ pub struct KernelArgs {
     /// When all searches for executions end, however long each may take.
     #[arg(skip)]
     pub until: Until,
-}
-
-/// How the manual is read.
-#[derive(Args, Clone)]
-pub struct ReadingArgs {
-    /// How the manual is read where it leaves room about asynchronous operations: default (as libraries and compilers rely on
-    /// it), strict (what its text says)
-    #[arg(long, value_enum, default_value_t = Profile::Default, help_heading = "Asynchronous operations")]
-    pub profile: Profile,
-    /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
-    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = readings::read, help_heading = "Asynchronous operations")]
-    pub readings: Vec<(Ambiguity, Reading)>,
 }
 
 /// Measure which atomics and fences a compiler gets right
@@ -785,13 +775,6 @@ pub enum RaceMode {
     Off,
 }
 
-/// How the manual is read where it leaves room about asynchronous operations.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
-    Default,
-    Strict,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Convention {
     Manual,
@@ -848,16 +831,6 @@ impl CheckArgs {
     /// What the flags set for the lowering of kernels.
     pub fn options(&self) -> String {
         self.target.options().collect::<Vec<_>>().join(",")
-    }
-}
-
-impl ReadingArgs {
-    pub fn readings(&self) -> Readings {
-        let profile = match self.profile {
-            Profile::Default => Readings::DEFAULT,
-            Profile::Strict => Readings::STRICT,
-        };
-        self.readings.iter().fold(profile, |readings, (of, reading)| readings.with(*of, *reading))
     }
 }
 

@@ -354,7 +354,7 @@ st.release.gpu.global.b32 [%rd2+4], %r6;";
         ],
     );
     let acquired = fenced.replace("ld.relaxed", "ld.acquire").replace("fence.acq_rel.gpu;\n", "");
-    check(&acquired, 0, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
+    check(&acquired, 1, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
 }
 
 const LOCK: &str = "@%p0 bra DONE;
@@ -396,7 +396,7 @@ fn a_lock() {
     ];
     check(LOCK, 6, &mutants);
     let exchanged = LOCK.replace("cas.b32 %r3, [%rd2], 0, 1;", "exch.b32 %r3, [%rd2], 1;");
-    check(&exchanged, 0, &mutants);
+    check(&exchanged, 6, &mutants);
     let given =
         LOCK.replace("st.release.gpu.global.u32 [%rd2], 0;", "atom.release.gpu.global.exch.b32 %r7, [%rd2], 0;");
     check(&given, 0, &[("atom.release.gpu", "atom.relaxed.gpu")]);
@@ -443,7 +443,7 @@ st.release.gpu.global.b32 [%rd2], 0;";
         ],
     );
     let acquired = fenced.replace("atom.relaxed", "atom.acquire").replace("fence.acq_rel.gpu;\n", "");
-    check(&acquired, 0, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
+    check(&acquired, 1, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
 }
 
 /// Who does not get the lock at once does something else.
@@ -675,7 +675,7 @@ fn the_last_block() {
     let fenced = LAST
         .replace("atom.acq_rel", "fence.acq_rel.gpu;\natom.relaxed")
         .replace("setp.eq.u32 %p2", "membar.gl;\nsetp.eq.u32 %p2");
-    check(&fenced, 0, &[("fence.acq_rel.gpu;\n", ""), ("membar.gl;\n", "")]);
+    check(&fenced, 1, &[("fence.acq_rel.gpu;\n", ""), ("membar.gl;\n", "")]);
     // Each thread's fence behind the barrier comes too late: the first thread has arrived, and read, without one.
     let late =
         fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");

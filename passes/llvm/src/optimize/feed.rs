@@ -17,10 +17,10 @@ use rustc_hash::FxHashMap;
 
 use super::{
     address::Addresses,
-    call::{self, is_shared_with_threads},
     shared::{is_kernel, product},
 };
 use crate::{
+    call::{self, is_shared_with_threads},
     instruction::{Instruction, control_flow},
     version::is_conditional_branch,
 };

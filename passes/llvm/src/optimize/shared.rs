@@ -14,7 +14,7 @@ use ptx_atomics_common::{
 use ptx_lowering::ptx::Space;
 use rustc_hash::FxHashMap;
 
-use super::call;
+use crate::call;
 use crate::value::{callee, inline_assembly, instructions, is_call, name, users};
 
 /// What keeps shared memory from being known to one CTA alone, by function.

