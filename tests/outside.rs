@@ -16,13 +16,10 @@ use testing::{ASSEMBLERS, left_to_all, llvm_version, root, success};
 type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: &[(&str, Test)] = &[
-        ("without LLVM", without_llvm),
-        ("no features, and the models", no_features),
-        ("the crates are packaged", packages),
-    ];
+    let tests: &[(&str, Test)] = &[("without LLVM", without_llvm), ("the crates are packaged", packages)];
     // They build LLVM's bindings once more.
     let long: &[(&str, Test)] = &[
+        ("no features, and the models", no_features),
         ("LLVM IR", llvm),
         ("what became of each operation", remarks),
         ("MLIR", mlir),

@@ -77,7 +77,7 @@ pub fn trials() -> Vec<Trial> {
     });
     let missing = (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt"));
     let own = testing::trial("memref: as MLIR's own lowering".into(), missing, as_mlir_lowers);
-    strong.into_iter().chain([own]).collect()
+    strong.into_iter().chain([testing::left_to_all(own)]).collect()
 }
 
 /// A function with an atomic of the memref dialect, and one of LLVM IR that asks for the same.
