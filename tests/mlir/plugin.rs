@@ -42,7 +42,7 @@ pub fn trials() -> Vec<Trial> {
         ("errors where -verify-diagnostics expects them", missing, verified),
         ("MLIR's pipeline for NVIDIA GPUs", assembler, lower_to_nvvm),
         ("before MLIR's conversions of a gpu.module, and behind", assembler, around_conversions),
-        ("mlir-translate and llc behind it", assembler, translated),
+        ("mlir-translate and llc after it", assembler, translated),
         ("on every op that holds functions, in one thread and in many", missing, anchors),
         ("the lines of docs/plugin.md", missing, lines_of_the_document),
         ("another version of LLVM", None, another_version),
@@ -53,7 +53,7 @@ pub fn trials() -> Vec<Trial> {
     let grid = testing::left_to_all(trial(("as the command, on the grid", missing, grid)));
     // They compare as the test on files does.
     let tests = tests.into_iter().map(|test| match test.0 {
-        "as the command, on the ops of the table" | "mlir-translate and llc behind it" => {
+        "as the command, on the ops of the table" | "mlir-translate and llc after it" => {
             testing::left_to_all(trial(test))
         }
         _ => trial(test),

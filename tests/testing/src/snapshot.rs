@@ -57,7 +57,7 @@ fn compare(folder: &str, name: &str, text: &str, judge: impl FnOnce(&str) -> Opt
 /// Whether every snapshot of a folder has one of these names.
 ///
 /// # Errors
-/// The others.
+/// The snapshots with other names.
 pub fn none_left(folder: &str, names: &BTreeSet<String>) -> Result<(), Failed> {
     snapshot::none_left(&root().join(folder), names)
 }

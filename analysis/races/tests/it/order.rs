@@ -695,7 +695,7 @@ fn the_last_block() {
     assert_eq!(verdict(&once).0, Verdict::Free, "{once}");
     let wrapped =
         LAST.replace("add.u32 %r4, [%rd2], 1;", "inc.u32 %r4, [%rd2], %r3;").replace("st.global.u32 [%rd2], 0;", "");
-    check(&wrapped, 0, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);
+    check(&wrapped, 1, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);
 }
 
 /// All threads of a CTA write, and the first one arrives for them.

@@ -337,7 +337,7 @@ fn layers() -> Vec<PathBuf> {
     table.lines().filter_map(row).collect()
 }
 
-/// The crates that judge the results of others, and therefore use none of them except `isa`.
+/// The crates that judge results of other crates, and therefore use no other crate except `isa`.
 const ORACLES: &str = "models";
 
 #[test]
