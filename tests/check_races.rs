@@ -30,8 +30,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("what is damaged costs nothing else", damaged),
         Trial::test("wrong usage is exit status 2", usage),
     ];
-    let all = verdicts.into_iter().chain(others).collect();
-    all
+    verdicts.into_iter().chain(others).collect()
 }
 
 /// What a run gives: its exit status, standard output and standard error.

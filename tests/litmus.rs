@@ -58,8 +58,7 @@ pub fn trials() -> Vec<Trial> {
     // It knows no --version.
     let has_graphviz = Command::new("dot").arg("-V").output().is_ok_and(|output| output.status.success());
     let graphviz = trial("graphviz draws".into(), (!has_graphviz).then_some("dot"), graphviz);
-    let trials = pinned.chain(shared).chain(tests).chain([graphviz]).collect();
-    trials
+    pinned.chain(shared).chain(tests).chain([graphviz]).collect()
 }
 
 /// The litmus tests whose texts and pictures are pinned.

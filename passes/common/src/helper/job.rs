@@ -32,7 +32,7 @@ pub struct Job {
     /// The one `gpu.module` of MLIR that is lowered; all of them, if there is no name.
     pub module: Option<String>,
     /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
-    /// own flag. [`ptx_atomics_common::settings::SETTINGS`] has all of them.
+    /// own flag. [`crate::settings::SETTINGS`] has all of them.
     pub options: String,
     /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; none runs, if there is no level.
     pub level: Option<u8>,
