@@ -1,6 +1,6 @@
 //! The PTX of any compiler, with cheaper atomics and fences.
 //!
-//! `feed` tells [`ptx_optimize`] a function as a graph of what touches memory, and `apply` does to the text what was done to
+//! `feed` tells [`crate`] a function as a graph of what touches memory, and `apply` does to the text what was done to
 //! the graph. What is not changed stays byte for byte. A PTX file does not say who else accesses its memory: [`Launch`] does.
 //!
 //! ```
