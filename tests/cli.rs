@@ -244,7 +244,7 @@ fn damaged_bitcode() -> Result<(), Failed> {
         outcomes[usize::from(status.success())] += 1;
     }
     println!("{} damaged files rejected, {} lowered", outcomes[0], outcomes[1]);
-    assert!(outcomes[0] > 50);
+    assert!(outcomes[0] > 50 / testing::stride(3));
     Ok(())
 }
 
