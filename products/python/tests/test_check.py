@@ -133,7 +133,14 @@ again:
         "print('begun', flush=True)\n"
         "ptx_atomics._command.call(['run', '--step-limit', str(2**62), '-'], text)\n"
     )
-    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Where the tests run in the background, interrupts are ignored, and a new process would ignore them, too.
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None and process.stdout.readline() == "begun\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
