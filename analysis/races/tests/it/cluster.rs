@@ -5,6 +5,8 @@ use std::time::Duration;
 use ptx_isa::Module;
 use ptx_races::check::{Options, Verdict, check as check_module};
 
+use crate::mutants;
+
 /// `%r1` is `%tid.x`, `%r2` the rank of the CTA in its cluster, `%r3` that of the next one, `%rd2` the word of the thread in `buf`, `%rd3` the
 /// same in the next CTA, `%rd4` the word of the thread in `out`.
 fn verdict(head: &str, body: &str) -> (Verdict, String) {
@@ -25,19 +27,11 @@ fn verdict(head: &str, body: &str) -> (Verdict, String) {
 /// How many CTAs a cluster has: two, three, or as the launch says.
 const HEADS: [&str; 3] = [".reqnctapercluster 2, 1, 1", ".reqnctapercluster 3, 1, 1", ""];
 
-/// The kernel is proved in clusters of every size, and with each of the replacements in none.
-fn check(body: &str, mutants: &[(&str, &str)]) {
-    assert!(!mutants.is_empty());
-    for head in HEADS {
-        let (is, why) = verdict(head, body);
-        assert_eq!(is, Verdict::Free, "{head} {why}\n{body}");
-        for (from, to) in mutants {
-            assert!(body.contains(from), "'{from}' stands there:\n{body}");
-            let mutant = body.replacen(from, to, 1);
-            let (is, _) = verdict(head, &mutant);
-            assert_ne!(is, Verdict::Free, "{head}: '{to}' for '{from}':\n{mutant}");
-        }
-    }
+/// See [`mutants::check`]: `open` has a number for each of the heads.
+#[track_caller]
+fn check(body: &str, open: [usize; HEADS.len()], mutants: &[(&str, &str)]) {
+    let found = HEADS.map(|head| mutants::left_open(|body| verdict(head, body), body, mutants));
+    assert_eq!(found.each_ref().map(Vec::len), open, "mutants that are open: {found:#?}");
 }
 
 fn sync() -> &'static str {
@@ -56,6 +50,7 @@ fn the_next_cta_reads() {
     );
     check(
         &body,
+        [0, 0, 9],
         &[
             RELAXED,
             (sync(), "bar.sync 0;\n"),
@@ -89,6 +84,7 @@ fn addresses_of_32_bits() {
     );
     check(
         &body,
+        [1, 1, 3],
         &[RELAXED, (sync(), ""), ("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;")],
     );
 }
@@ -96,7 +92,11 @@ fn addresses_of_32_bits() {
 #[test]
 fn generic_addresses() {
     let body = format!("mapa.u64 %rd8, %rd2, %r3;\nst.shared.u32 [%rd2], %r1;\n{}ld.u32 %r8, [%rd8];\n", sync());
-    check(&body, &[RELAXED, (sync(), ""), ("ld.u32 %r8, [%rd8];", "ld.u32 %r8, [%rd8];\nst.shared.u32 [%rd2], 0;")]);
+    check(
+        &body,
+        [0, 0, 3],
+        &[RELAXED, (sync(), ""), ("ld.u32 %r8, [%rd8];", "ld.u32 %r8, [%rd8];\nst.shared.u32 [%rd2], 0;")],
+    );
 }
 
 #[test]
@@ -104,6 +104,7 @@ fn each_writes_to_the_next() {
     let body = format!("st.shared::cluster.u32 [%rd3], %r2;\n{}ld.shared.u32 %r8, [%rd2];\n", sync());
     check(
         &body,
+        [0, 0, 4],
         &[
             RELAXED,
             (sync(), ""),
@@ -124,6 +125,7 @@ fn all_count_in_the_first_one() {
     );
     check(
         &body,
+        [0, 0, 2],
         &[
             RELAXED,
             (sync(), ""),
@@ -146,6 +148,7 @@ fn rounds() {
     };
     check(
         &of(sync()),
+        [2, 2, 6],
         &[
             RELAXED,
             (sync(), ""),
@@ -155,7 +158,7 @@ fn rounds() {
             (sync(), "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nEND:\n"),
         ],
     );
-    assert_ne!(verdict(HEADS[0], &of("")).0, Verdict::Free);
+    assert_eq!(verdict(HEADS[0], &of("")).0, Verdict::Race);
 }
 
 /// What is global is in order within a cluster, and not beyond.
@@ -165,23 +168,23 @@ fn global_memory() {
     let body = format!("{word}st.global.u32 [%rd4], %r1;\n{}ld.global.u32 %r8, [%rd8];\n", sync());
     let is = |head: &str, body: &str| verdict(head, body).0;
     assert_eq!(is(HEADS[0], &body), Verdict::Free);
-    assert_ne!(is(HEADS[0], &body.replace(sync(), "bar.sync 0;\n")), Verdict::Free);
-    assert_ne!(
+    assert_eq!(is(HEADS[0], &body.replace(sync(), "bar.sync 0;\n")), Verdict::Race);
+    assert_eq!(
         is(HEADS[0], &body.replace(sync(), "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n")),
-        Verdict::Free
+        Verdict::Race
     );
     // The other CTA is of another cluster.
-    assert_ne!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Verdict::Free);
-    assert_ne!(is(HEADS[1], &body), Verdict::Free);
-    assert_ne!(is(HEADS[2], &body), Verdict::Free);
-    assert_ne!(is("", &body), Verdict::Free);
+    assert_eq!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Verdict::Race);
+    assert_eq!(is(HEADS[1], &body), Verdict::Race);
+    assert_eq!(is(HEADS[2], &body), Verdict::Race);
+    assert_eq!(is("", &body), Verdict::Race);
     // An atomic reaches its cluster.
     let atomic = "red.relaxed.cluster.global.add.u32 [%rd1], 1;\n";
-    assert_ne!(is(HEADS[0], atomic), Verdict::Free);
+    assert_eq!(is(HEADS[0], atomic), Verdict::Race);
     let own = "mov.u32 %r9, %clusterid.x;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\nred.relaxed.cluster.global.add.u32 [%rd8], 1;\n";
     assert_eq!(is(HEADS[0], own), Verdict::Free);
     assert_eq!(is(HEADS[1], own), Verdict::Free);
-    assert_ne!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Verdict::Free);
+    assert_eq!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Verdict::Race);
 }
 
 /// The CTAs of a cluster lie beside each other in more than one direction.
@@ -196,5 +199,5 @@ fn two_directions() {
         "mov.u32 %r9, %cluster_ctaid.x;\nmapa.shared::cluster.u64 %rd3, %rd2, %r9;\nst.shared",
         1,
     );
-    assert_ne!(verdict(head, &column).0, Verdict::Free);
+    assert_eq!(verdict(head, &column).0, Verdict::Race);
 }

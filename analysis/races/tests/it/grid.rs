@@ -5,6 +5,8 @@ use std::time::Duration;
 use ptx_isa::Module;
 use ptx_races::check::{Options, Verdict, check as check_module};
 
+use crate::mutants;
+
 fn verdict(body: &str) -> (Verdict, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 count)\n.reqntid 64, 1, 1\n{{\n\
@@ -16,17 +18,10 @@ fn verdict(body: &str) -> (Verdict, String) {
     (report.verdict, format!("{:?}", report.findings))
 }
 
-/// The protocol is proved, and with each of the replacements it is not.
-fn check(body: &str, mutants: &[(&str, &str)]) {
-    let (is, why) = verdict(body);
-    assert_eq!(is, Verdict::Free, "{why}\n{body}");
-    assert!(!mutants.is_empty());
-    for (from, to) in mutants {
-        assert!(body.contains(from), "'{from}' stands there:\n{body}");
-        let mutant = body.replacen(from, to, 1);
-        let (is, _) = verdict(&mutant);
-        assert_ne!(is, Verdict::Free, "'{to}' for '{from}':\n{mutant}");
-    }
+/// See [`mutants::check`].
+#[track_caller]
+fn check(body: &str, open: usize, mutants: &[(&str, &str)]) {
+    mutants::check(verdict, body, open, mutants);
 }
 
 /// `%rd5` is the word of the thread, `%rd7` that of a thread of another CTA, `%r8` what the CTA adds.
@@ -91,11 +86,11 @@ const MUTANTS: &[(&str, &str)] = &[
 
 #[test]
 fn one_barrier() {
-    check(&format!("{BEGIN}st.global.u32 [%rd5], 1;\n{}ld.global.u32 %r12, [%rd7];", sync(0)), MUTANTS);
+    check(&format!("{BEGIN}st.global.u32 [%rd5], 1;\n{}ld.global.u32 %r12, [%rd7];", sync(0)), 7, MUTANTS);
     let fenced = sync(0).replace("atom.release", "membar.gl;\natom.relaxed").replace("ld.acquire", "ld.relaxed");
     let fenced = fenced.replace("MET0:", "fence.acq_rel.gpu;\nMET0:");
     let body = format!("{BEGIN}st.global.u32 [%rd5], 1;\n{fenced}ld.global.u32 %r12, [%rd7];");
-    check(&body, &[("membar.gl;\n", ""), ("fence.acq_rel.gpu;\n", ""), ("membar.gl;", "membar.cta;")]);
+    check(&body, 0, &[("membar.gl;\n", ""), ("fence.acq_rel.gpu;\n", ""), ("membar.gl;", "membar.cta;")]);
 }
 
 #[test]
@@ -105,12 +100,12 @@ fn two_barriers() {
         sync(0),
         sync(1)
     );
-    check(&body, MUTANTS);
+    check(&body, 6, MUTANTS);
     // Each of both is needed.
     let second = body.replacen(&sync(1), "", 1);
-    assert_ne!(verdict(&second).0, Verdict::Free);
+    assert_eq!(verdict(&second).0, Verdict::Race);
     let first = body.replacen(&sync(0), "", 1);
-    assert_ne!(verdict(&first).0, Verdict::Free);
+    assert_eq!(verdict(&first).0, Verdict::Race);
 }
 
 #[test]
@@ -122,9 +117,9 @@ fn rounds() {
             sync(0)
         )
     };
-    check(&of(&sync(1)), MUTANTS);
-    assert_ne!(verdict(&of("")).0, Verdict::Free);
+    check(&of(&sync(1)), 6, MUTANTS);
+    assert_eq!(verdict(&of("")).0, Verdict::Race);
     // A CTA has more rounds than another one.
     let uneven = of(&sync(1)).replace("%p4, %r13, 9;", "%p4, %r13, %r2;");
-    assert_ne!(verdict(&uneven).0, Verdict::Free);
+    assert_eq!(verdict(&uneven).0, Verdict::Open);
 }

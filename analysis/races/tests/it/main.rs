@@ -2,6 +2,7 @@
 
 mod cluster;
 mod grid;
+mod mutants;
 mod order;
 mod random;
 mod remedies;

@@ -9,10 +9,12 @@ use ptx_races::{
 };
 use strum::IntoEnumIterator;
 
+use crate::mutants;
+
 const FREE: &[Verdict] = &[Verdict::Free];
 const RACE: &[Verdict] = &[Verdict::Race];
 const DIVERGENT: &[Verdict] = &[Verdict::Divergent];
-const NOT_FREE: &[Verdict] = &[Verdict::Race, Verdict::Divergent, Verdict::Open];
+const OPEN: &[Verdict] = &[Verdict::Open];
 
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
 /// `out` in global memory with the number of the thread in the grid.
@@ -34,15 +36,17 @@ fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
     (report.verdict, format!("{:?}", report.findings))
 }
 
+#[track_caller]
 fn check(body: &str, expected: &[Verdict]) {
     let (verdict, why) = verdict(body);
-    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+    assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
 /// The same of launches of all sizes.
+#[track_caller]
 fn check_all(body: &str, expected: &[Verdict]) {
     let (verdict, why) = verdict_of(body, Options { limit: Duration::from_secs(20), ..Options::default() });
-    assert!(expected.contains(&verdict), "{verdict} and not {expected:?}: {why}\n{body}");
+    assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn what_loops_change() {
              add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 4;\n@%p1 bra LOOP;\n}}"
         )
     };
-    check(&local("and.b32 %r6, %r6, 15;"), NOT_FREE);
+    check(&local("and.b32 %r6, %r6, 15;"), RACE);
     check(&local("mov.u32 %r6, 0;"), RACE);
     check(&local("mov.u32 %r6, 3;"), FREE);
     let shifted = |shift: &str| {
@@ -140,7 +144,7 @@ fn barriers_order() {
     check(&exchange("bar.sync 0;"), FREE);
     check(&exchange("barrier.sync 1;"), FREE);
     check(&exchange("bar.sync 0, 64;"), FREE);
-    check(&exchange("bar.arrive 0, 64;"), NOT_FREE);
+    check(&exchange("bar.arrive 0, 64;"), RACE);
     check(&exchange(""), RACE);
     check(&exchange("bar.warp.sync -1;"), FREE);
     check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
@@ -209,7 +213,7 @@ fn loops() {
 #[test]
 fn atomics_have_scopes() {
     let all = |operation: &str| {
-        check(&format!("{operation} [%rd1], 1;"), if operation.contains(".cta.") { NOT_FREE } else { FREE })
+        check(&format!("{operation} [%rd1], 1;"), if operation.contains(".cta.") { RACE } else { FREE })
     };
     all("red.relaxed.gpu.global.add.u32");
     all("red.relaxed.sys.global.add.u32");
@@ -232,7 +236,7 @@ fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
         RACE,
     );
     let (verdict, _) = verdict(&together("add.u32 %r5, %r5, %r1;"));
-    assert_ne!(verdict, Verdict::Free);
+    assert_eq!(verdict, Verdict::Open);
 }
 
 #[test]
@@ -247,27 +251,27 @@ fn what_is_not_followed_is_open() {
 fn launches_of_all_sizes() {
     check_all("st.global.u32 [%rd3], 1;", FREE);
     // The place of a thread in one CTA is that of one in every other CTA, too.
-    check_all("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;", NOT_FREE);
+    check_all("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;", OPEN);
     // CTAs overlap by one thread.
     let apart = "sub.u32 %r5, %r4, 1;\nmad.lo.u32 %r6, %r3, %r5, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;";
-    check_all(apart, NOT_FREE);
+    check_all(apart, OPEN);
     // Where the kernel reads an index, there are threads that have it.
-    check_all("mov.u32 %r5, %tid.y;\nst.global.u32 [%rd3], %r5;", NOT_FREE);
+    check_all("mov.u32 %r5, %tid.y;\nst.global.u32 [%rd3], %r5;", OPEN);
     let stride = |step: &str| {
         format!(
             "mov.u32 %r5, %nctaid.x;\nmul.lo.u32 %r5, %r5, %r4;\n{step}\nmov.u32 %r6, %r2;\nL:\nsetp.ge.s32 %p1, %r6, %r0;\n@%p1 bra M;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nadd.s32 %r6, %r6, %r5;\nbra L;\nM:"
         )
     };
     check_all(&stride(""), FREE);
-    check_all(&stride("mov.u32 %r5, %r4;"), NOT_FREE);
-    check_all(&stride("sub.u32 %r5, %r5, 1;"), NOT_FREE);
+    check_all(&stride("mov.u32 %r5, %r4;"), OPEN);
+    check_all(&stride("sub.u32 %r5, %r5, 1;"), OPEN);
     let plane = |guard: &str| {
         format!(
             "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmov.u32 %r7, %ntid.y;\nmad.lo.u32 %r5, %r6, %r7, %r5;\nsetp.ge.s32 %p1, %r2, %r0;\n{guard} ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;"
         )
     };
     check_all(&plane("@%p1"), FREE);
-    check_all(&plane("@!%p1"), NOT_FREE);
+    check_all(&plane("@!%p1"), OPEN);
     // Each thread writes two rows, of which the second one is eight rows further: those of the next CTA are sixteen.
     let rows = |rows: u32| {
         format!(
@@ -276,7 +280,7 @@ fn launches_of_all_sizes() {
     };
     let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
     assert_eq!(verdict_of(&rows(16), block).0, Verdict::Free);
-    assert_ne!(verdict_of(&rows(15), block).0, Verdict::Free);
+    assert_eq!(verdict_of(&rows(15), block).0, Verdict::Race);
 }
 
 /// The page of the book says where each assumption is needed.
@@ -295,11 +299,11 @@ fn barriers_of_a_warp_order_its_threads() {
     let exchange = format!("{pairs}st.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];");
     check(&exchange, FREE);
     check_all(&exchange, FREE);
-    check(&exchange.replace("bar.warp.sync -1", "bar.warp.sync 65535"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1", "bar.warp.sync 65535"), RACE);
     check(&exchange.replace("bar.warp.sync -1;\n", ""), RACE);
     check(&exchange.replace("%r1, 1;", "%r1, 31;"), FREE);
     check(&exchange.replace("%r1, 1;", "%r1, 32;"), RACE);
-    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync -1;"), NOT_FREE);
+    check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync -1;"), RACE);
     check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.warp.sync -1;"), RACE);
     check(&exchange.replace("bar.warp.sync -1;", "shfl.sync.bfly.b32 %r7, %r1, 1, 31, -1;"), RACE);
     // Without a barrier in front of the next round, the next word is written too early.
@@ -338,8 +342,8 @@ fn a_sum_of_a_warp() {
         half(8)
     );
     check(&sum, FREE);
-    check(&sum.replace("%r1, 31;", "%r1, 32;"), NOT_FREE);
-    check(&sum.replace("%r1, 31;", "%r1, 15;"), NOT_FREE);
+    check(&sum.replace("%r1, 31;", "%r1, 32;"), DIVERGENT);
+    check(&sum.replace("%r1, 31;", "%r1, 15;"), DIVERGENT);
     check(&sum.replacen("bar.warp.sync -1;\n", "", 2), RACE);
     check(&sum.replacen("bar.sync 0;\n", "", 1), RACE);
     check(&sum.replace("END:\nbar.sync 0;", "END:\nbar.warp.sync -1;"), RACE);
@@ -354,43 +358,46 @@ fn shared_memory_of_another_cta() {
              @%p2 bra END;\nmov.u32 %r6, 1;\ncvt.u32.u64 %r7, %rd5;\n{map}\n{store}\nEND:"
         )
     };
-    check(&of("mapa.u64 %rd6, %rd5, %r6;", "st.u32 [%rd6], 1;"), NOT_FREE);
-    check(&of("mapa.shared::cluster.u32 %r8, %r7, %r6;", "st.shared::cluster.u32 [%r8], 1;"), NOT_FREE);
+    check(&of("mapa.u64 %rd6, %rd5, %r6;", "st.u32 [%rd6], 1;"), RACE);
+    check(&of("mapa.shared::cluster.u32 %r8, %r7, %r6;", "st.shared::cluster.u32 [%r8], 1;"), RACE);
+}
+
+/// The verdict for two CTAs of 128 threads.
+fn of_two(body: &str) -> (Verdict, String) {
+    verdict_of(body, Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() })
 }
 
 /// In a CTA of 128 threads, two warps write and two read.
 #[test]
 fn barriers_of_some_threads() {
     let of = |body: &str, expected: &[Verdict]| {
-        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
-        let (is, why) = verdict_of(body, options);
+        let (is, why) = of_two(body);
         assert!(expected.contains(&is), "{is} and not {expected:?}: {why}\n{body}");
     };
-    let wrong = &[Verdict::Race, Verdict::Open, Verdict::Divergent];
     let hand = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra READ;\nst.shared.u32 [%rd2], %r1;\nbar.arrive 1, 128;\nbra END;\n\
                 READ:\nbar.sync 1, 128;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
-    of(hand, FREE);
-    for (from, to) in [
-        ("bar.arrive 1, 128;\n", ""),
-        ("bar.arrive 1, 128;", "bar.arrive 2, 128;"),
-        ("bar.arrive 1, 128;", "bar.arrive 1, 128;\nbar.arrive 1, 128;"),
-        ("bar.arrive 1, 128;\nbra END;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 1;\nbra END;"),
-        ("bar.sync 1, 128;\n", "ld.shared.u32 %r7, [%rd2+-256];\nbar.sync 1, 128;\n"),
-        ("bar.sync 1, 128;", "bar.arrive 1, 128;"),
-        // A warp of which half comes here, and half there.
-        ("setp.ge.u32 %p1, %r1, 64;", "add.u32 %r7, %r1, 16;\nand.b32 %r7, %r7, 127;\nsetp.ge.u32 %p1, %r7, 64;"),
-        ("setp.ge.u32 %p1, %r1, 64;", "setp.ge.u32 %p1, %r1, %r0;"),
-    ] {
-        assert_eq!(hand.matches(from).count(), 1, "{from}");
-        of(&hand.replace(from, to), wrong);
-    }
-    of(&hand.replace("1, 128", "1, 96"), wrong);
-    of(&hand.replace("1, 128", "1, 160"), wrong);
+    mutants::check(
+        of_two,
+        hand,
+        0,
+        &[
+            ("bar.arrive 1, 128;\n", ""),
+            ("bar.arrive 1, 128;", "bar.arrive 2, 128;"),
+            ("bar.arrive 1, 128;", "bar.arrive 1, 128;\nbar.arrive 1, 128;"),
+            ("bar.arrive 1, 128;\nbra END;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 1;\nbra END;"),
+            ("bar.sync 1, 128;\n", "ld.shared.u32 %r7, [%rd2+-256];\nbar.sync 1, 128;\n"),
+            ("bar.sync 1, 128;", "bar.arrive 1, 128;"),
+            // A warp of which half comes here, and half there.
+            ("setp.ge.u32 %p1, %r1, 64;", "add.u32 %r7, %r1, 16;\nand.b32 %r7, %r7, 127;\nsetp.ge.u32 %p1, %r7, 64;"),
+            ("setp.ge.u32 %p1, %r1, 64;", "setp.ge.u32 %p1, %r1, %r0;"),
+            ("1, 128", "1, 96"),
+            ("1, 128", "1, 160"),
+        ],
+    );
     // Two warps among themselves.
     let half = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nbar.sync 1, 64;\nxor.b32 %r5, %r1, 33;\n\
                 mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
-    of(half, FREE);
-    of(&half.replace("%r1, 64;", "%r1, 32;"), wrong);
+    mutants::check(of_two, half, 0, &[("%r1, 64;", "%r1, 32;")]);
     of(
         &half.replace(
             "bar.sync 1, 64;",
@@ -402,25 +409,13 @@ fn barriers_of_some_threads() {
     let lanes = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nld.global.u32 %r7, [%rd3];\nsetp.eq.u32 %p2, %r7, 0;\n\
                  @%p2 bra HERE;\nbar.sync 1, 64;\nbra BOTH;\nHERE:\nbar.sync 1, 64;\nBOTH:\nxor.b32 %r5, %r1, 33;\nmul.wide.u32 %rd4, %r5, 4;\n\
                  add.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
-    of(lanes, wrong);
+    of(lanes, DIVERGENT);
     of(&lanes.replace("%r7, 0;", "%r0, 0;"), FREE);
 }
 
 /// Two warps fill a buffer again and again, and two others empty it: each waits for the other.
 #[test]
 fn barriers_of_some_threads_in_rounds() {
-    let of = |body: &str| {
-        let options = Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() };
-        verdict_of(body, options)
-    };
-    let free = |body: &str| {
-        let (is, why) = of(body);
-        assert_eq!(is, Verdict::Free, "{why}\n{body}");
-    };
-    let wrong = |body: &str| {
-        let (is, _) = of(body);
-        assert_ne!(is, Verdict::Free, "{body}");
-    };
     let next = "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r0;\n";
     // As the manual has it: the one arrives at 1 and waits at 2, the other waits at 1 and arrives at 2.
     let ring = format!(
@@ -428,60 +423,66 @@ fn barriers_of_some_threads_in_rounds() {
          @%p1 bra READ;\nFILL:\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
          READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
     );
-    free(&ring);
-    for (from, to) in [
-        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.arrive 1, 128;\n"),
-        ("bar.arrive 2, 128;\n", ""),
-        ("bar.sync 1, 128;\nld", "bar.arrive 1, 128;\nld"),
-        ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
-        ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.sync 2, 128;\nbar.arrive 1, 128;\n"),
-        ("bar.arrive 1, 128;\nbar.sync 2", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 3;\nbar.sync 2"),
-        // Rounds that are not as many for both, or for threads of one side.
-        ("%r0;\n@%p2 bra READ", "9;\n@%p2 bra READ"),
-        ("%r0;\n@%p2 bra FILL", "%r1;\n@%p2 bra FILL"),
-        ("bar.sync 2, 128;\n", "setp.eq.u32 %p3, %r7, 3;\n@%p3 bra OVER;\nbar.sync 2, 128;\nOVER:\n"),
-        ("bar.arrive 1, 128;\n", "bar.arrive 1, 128;\nbar.arrive 1, 128;\n"),
-    ]
-    .into_iter()
-    .step_by(testing::stride(3))
-    {
-        assert_eq!(ring.matches(from).count(), 1, "{from}");
-        wrong(&ring.replace(from, to));
-    }
+    mutants::check(
+        of_two,
+        &ring,
+        0,
+        &[
+            ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.arrive 1, 128;\n"),
+            ("bar.arrive 2, 128;\n", ""),
+            ("bar.sync 1, 128;\nld", "bar.arrive 1, 128;\nld"),
+            ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
+            ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.sync 2, 128;\nbar.arrive 1, 128;\n"),
+            ("bar.arrive 1, 128;\nbar.sync 2", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 3;\nbar.sync 2"),
+            // Rounds that are not as many for both, or for threads of one side.
+            ("%r0;\n@%p2 bra READ", "9;\n@%p2 bra READ"),
+            ("%r0;\n@%p2 bra FILL", "%r1;\n@%p2 bra FILL"),
+            ("bar.sync 2, 128;\n", "setp.eq.u32 %p3, %r7, 3;\n@%p3 bra OVER;\nbar.sync 2, 128;\nOVER:\n"),
+            ("bar.arrive 1, 128;\n", "bar.arrive 1, 128;\nbar.arrive 1, 128;\n"),
+        ],
+    );
     // The buffer is announced to be empty first.
     let empty = format!(
         "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
          @%p1 bra BEGIN;\nFILL:\nbar.sync 2, 128;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
          BEGIN:\nbar.arrive 2, 128;\nREAD:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n{next}@%p2 bra READ;\nEND:"
     );
-    free(&empty);
-    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\nbar.arrive 2, 128;\nbar.arrive 2, 128;\n"));
-    wrong(&empty.replace("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\n"));
-    wrong(&empty.replace(
-        "ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n",
-        "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n",
-    ));
+    mutants::check(
+        of_two,
+        &empty,
+        0,
+        &[
+            ("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\nbar.arrive 2, 128;\nbar.arrive 2, 128;\n"),
+            ("BEGIN:\nbar.arrive 2, 128;\n", "BEGIN:\n"),
+            ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
+        ],
+    );
     // All warps in one loop.
     let same = format!(
         "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\nROUND:\n\
          @%p1 bra READ;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\nbra NEXT;\n\
          READ:\nbar.sync 1, 128;\nld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\nNEXT:\n{next}@%p2 bra ROUND;\nEND:"
     );
-    free(&same);
-    wrong(&same.replace("bar.arrive 2, 128;\n", ""));
+    mutants::check(
+        of_two,
+        &same,
+        0,
+        &[
+            ("bar.arrive 2, 128;\n", ""),
+            ("st.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], %r7;"),
+        ],
+    );
     // A barrier of all threads between the two, for which those have to come who wait.
     let whole = "bar.sync 0;\n@%p1 bra READ;\nst.shared.u32 [%rd2], 5;\nbar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;";
     let whole = format!("setp.ge.u32 %p1, %r1, 64;\n{whole}");
-    free(&whole);
-    wrong(&whole.replace(
-        "bar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;",
-        "bra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;\n@!%p1 bar.arrive 1, 128;",
-    ));
-    wrong(
-        &same.replace(
-            "st.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;",
-            "bar.arrive 1, 128;\nst.shared.u32 [%rd2], %r7;",
-        ),
+    mutants::check(
+        of_two,
+        &whole,
+        0,
+        &[(
+            "bar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;",
+            "bra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;\n@!%p1 bar.arrive 1, 128;",
+        )],
     );
 }
 
@@ -516,5 +517,5 @@ fn what_a_barrier_counts() {
         )
     };
     check(&of("shared", "%rd5", "%r1"), FREE);
-    check(&of("global", "%rd1", "%r3"), NOT_FREE);
+    check(&of("global", "%rd1", "%r3"), RACE);
 }
