@@ -2,7 +2,7 @@
 
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr};
 
-use crate::ptx::{Scope, Space};
+use crate::ptx::{AtomOp, Scope, Space};
 
 /// One atomic operation or fence, as a front end recognized it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -362,6 +362,24 @@ pub enum RmwOp {
 }
 
 impl RmwOp {
+    /// The update of integers that `atom` does; nothing for a compare and exchange.
+    pub fn of(op: AtomOp, is_signed: bool) -> Option<Self> {
+        Some(match op {
+            AtomOp::Cas => return None,
+            AtomOp::Exch => Self::Xchg,
+            AtomOp::Add => Self::Add,
+            AtomOp::Inc => Self::UIncWrap,
+            AtomOp::Dec => Self::UDecWrap,
+            AtomOp::Min if is_signed => Self::Min,
+            AtomOp::Min => Self::UMin,
+            AtomOp::Max if is_signed => Self::Max,
+            AtomOp::Max => Self::UMax,
+            AtomOp::And => Self::And,
+            AtomOp::Or => Self::Or,
+            AtomOp::Xor => Self::Xor,
+        })
+    }
+
     /// The operations that a version of LLVM has, from LLVM 22 on.
     pub fn of_llvm(major: u32) -> impl Iterator<Item = Self> + Clone {
         Self::iter().filter(move |op| op.since_llvm() <= major)

@@ -2,7 +2,7 @@
 
 use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
-    ptx::{Atom, AtomOp, FenceSem, Function, Instruction, Red},
+    ptx::{Atom, FenceSem, Function, Instruction, Red},
 };
 
 use crate::{
@@ -48,8 +48,10 @@ fn operation(flow: &Flow<'_>, node: usize) -> Option<AtomicOp> {
     let operation = match flow.instruction(node)? {
         Instruction::Ld(_) => Operation::Load(access),
         Instruction::St(_) => Operation::Store(access),
-        Instruction::Atom(Atom { op: AtomOp::Cas, .. }) => Operation::CmpXchg { access, failure: Ordering::Relaxed },
-        Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. }) => Operation::Rmw(rmw(*op), access),
+        Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. }) => match RmwOp::of(*op, true) {
+            Some(op) => Operation::Rmw(op, access),
+            None => Operation::CmpXchg { access, failure: Ordering::Relaxed },
+        },
         _ => return None,
     };
     let volatile = event.volatile && !event.is_rmw();
@@ -64,20 +66,6 @@ fn operation(flow: &Flow<'_>, node: usize) -> Option<AtomicOp> {
         ordering,
         scope: SyncScope::Threads(event.strong?),
     })
-}
-
-fn rmw(op: AtomOp) -> RmwOp {
-    match op {
-        AtomOp::Exch | AtomOp::Cas => RmwOp::Xchg,
-        AtomOp::Add => RmwOp::Add,
-        AtomOp::Inc => RmwOp::UIncWrap,
-        AtomOp::Dec => RmwOp::UDecWrap,
-        AtomOp::Min => RmwOp::Min,
-        AtomOp::Max => RmwOp::Max,
-        AtomOp::And => RmwOp::And,
-        AtomOp::Or => RmwOp::Or,
-        AtomOp::Xor => RmwOp::Xor,
-    }
 }
 
 #[cfg(test)]

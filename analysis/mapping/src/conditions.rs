@@ -36,7 +36,7 @@ pub enum Shown {
 }
 
 /// Where the programs are looked for that show it, until all are found: of so many programs of a set, one.
-const SETS: [(Set, &Expansion, usize); 11] = [
+const SETS: [(Set, &Expansion, usize); 12] = [
     (Set::Waiting, &EXPANSIONS[0], 20),
     (Set::Fenced, &EXPANSIONS[0], 100),
     (Set::Unwritten, &MAXIMUM, 1),
@@ -46,6 +46,7 @@ const SETS: [(Set, &Expansion, usize); 11] = [
     (Set::WaitingPlacements, &EXPANSIONS[0], 100),
     (Set::FencedPlacements, &EXPANSIONS[0], 1000),
     (Set::PassedOn, &EXPANSIONS[0], 1),
+    (Set::Own, &EXPANSIONS[0], 1),
     (Set::CyclesThree, &EXPANSIONS[0], 5_000),
     (Set::CyclesMixed, &EXPANSIONS[0], 400_000),
 ];

@@ -16,7 +16,7 @@ use ptx_memory_model::{
     program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
     source::{Cpp, Fence, Order, Semantics},
 };
-use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, Threads, optimize};
+use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, optimize};
 
 use crate::translate::{NoProgram, operation};
 
@@ -44,7 +44,7 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
         let mut function = function(thread, &basics, access, &reach)?;
         let in_cta = |other: &&Thread<Cpp>| thread.place.includes(Scope::Cta, other.place);
         if options.one_grid {
-            function.threads = threads(program);
+            function.within = within(program);
         }
         function.single_thread = program.threads.iter().filter(in_cta).count() == 1;
         optimized.remarks.extend(optimize(&mut function, options));
@@ -55,21 +55,11 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
     Ok(optimized)
 }
 
-/// What is known of the threads of a program where it has all that there are.
-pub fn threads(program: &Program<Cpp>) -> Threads {
+/// The narrowest scope that has all threads of a program.
+pub fn within(program: &Program<Cpp>) -> Scope {
     let first = program.threads[0].place;
     let has_all = |scope: &Scope| program.threads.iter().all(|thread| first.includes(*scope, thread.place));
-    let scopes =
-        program.threads.iter().flat_map(|thread| &thread.code).filter_map(|statement| match statement.instruction {
-            Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
-                (access.order != Order::NonAtomic).then_some(access.scope)
-            }
-            Instruction::Fence(Fence { scope, .. }) => Some(scope),
-            _ => None,
-        });
-    let within = [Scope::Cta, Scope::Gpu, Scope::Sys].into_iter().find(has_all).unwrap_or(Scope::Sys);
-    let narrowest = scopes.min().unwrap_or(Scope::Sys);
-    Threads { within, narrowest }
+    [Scope::Cta, Scope::Gpu, Scope::Sys].into_iter().find(has_all).unwrap_or(Scope::Sys)
 }
 
 /// The threads that can name each location, and the state space that says so.
@@ -203,7 +193,7 @@ fn atomic(
     let success = success(thread, &basic.statements, index);
     let success = success.and_then(|taken| if taken { basic.branch } else { basic.next });
     let success = success.filter(|_| basic.branch != basic.next).map(|to| (number, to));
-    Ok(Atomic { op, address: Some(Address { value, block: None, reach }), success })
+    Ok(Atomic { op, address: Some(Address { value, block: None, reach }), success, can_acquire: true })
 }
 
 /// Of a compare and exchange: whether the branch at the end of its block is taken if it succeeds, where that is what the branch

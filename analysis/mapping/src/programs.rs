@@ -631,6 +631,9 @@ pub enum Set {
     /// Updates that pass on what they acquire to threads that acquire it by a fence of a narrower scope. For the optimizer alone:
     /// what splits an update, as the strategy `fence` does, passes on nothing then.
     PassedOn,
+    /// Updates whose ordering is for their own read and write. For the optimizer alone: what splits an update into a fence and a relaxed
+    /// one does not keep them.
+    Own,
     /// All critical cycles of two threads, at every scope and every placement that it reaches.
     CyclesTwo,
     /// Those of three threads.
@@ -667,7 +670,7 @@ impl Set {
 
     /// Whether strategies need not keep them, but only what the optimizer makes of them.
     pub fn is_for_the_optimizer_alone(self) -> bool {
-        self == Self::PassedOn
+        matches!(self, Self::PassedOn | Self::Own)
     }
 
     /// The templates of its programs, if it has any, and whether their threads are placed.
@@ -679,6 +682,7 @@ impl Set {
             Self::FencedPlacements => Some((&templates::FENCED, true)),
             Self::Unwritten => Some((&templates::UNWRITTEN, false)),
             Self::PassedOn => Some((&templates::PASSED_ON, true)),
+            Self::Own => Some((&templates::OWN, true)),
             _ => None,
         }
     }
@@ -701,7 +705,7 @@ impl Set {
             Self::Fenced => 150,
             Self::FencedPlacements => 1_500,
             Self::Unwritten => 4,
-            Self::PassedOn => 1,
+            Self::PassedOn | Self::Own => 1,
             Self::CyclesTwo => 150,
             Self::CyclesThree | Self::CyclesFour | Self::CyclesMixed => 100 * self.whole(),
         }
@@ -787,7 +791,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         Set::Exchanges | Set::PlainExchanges => (Variants::Exchanges, 4),
         Set::Placements => (Variants::Accesses, 5),
         Set::Waiting | Set::WaitingPlacements | Set::Fenced | Set::FencedPlacements | Set::Unwritten => return,
-        Set::PassedOn | Set::CyclesTwo | Set::CyclesThree | Set::CyclesFour | Set::CyclesMixed => return,
+        Set::PassedOn | Set::Own | Set::CyclesTwo | Set::CyclesThree | Set::CyclesFour | Set::CyclesMixed => return,
     };
     if set != Set::Placements {
         let shapes = if plain { plain_shapes } else { shapes };

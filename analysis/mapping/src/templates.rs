@@ -146,7 +146,7 @@ pub const UNWRITTEN: [Template; 3] = [
 ];
 
 /// Updates that pass on what they acquire to threads that acquire it at a narrower scope.
-pub const PASSED_ON: [Template; 2] = [
+pub const PASSED_ON: [Template; 4] = [
     (
         "WWC",
         "[|fence.[rel|sc].gpu; ]r0=[rmw.exch.[ar|sc].gpu x 4|cas.[ar|sc]/rlx.gpu x 3 4][|; fence.[acq|sc].gpu; r1=ld.rlx.gpu z] \
@@ -158,6 +158,33 @@ pub const PASSED_ON: [Template; 2] = [
         "do { r0=cas.[ar|sc]/rlx.gpu x 3 4 } while r0 != 3; r1=ld.rlx.gpu z \
          || r0=ld.rlx.gpu x; fence.acq.cta; st.rlx.gpu y 1 \
          || st.rlx.gpu y 2; fence.rel.gpu; st.rlx.gpu x 3",
+    ),
+    // An update carries a release on to where the scope of the store, or of the load, does not reach.
+    (
+        "MP, carried on",
+        "st.%data x 1; fence.[rel|ar].gpu; st.rlx.cta y 1 || r0=rmw.add.rlx.gpu y 1 \
+         || r8=ld.rlx.gpu y; fence.acq.gpu; if r8 == 2 { r9=ld.%data x }",
+    ),
+    (
+        "MP, carried on",
+        "st.%data x 1; fence.rel.gpu; st.rlx.gpu y 1 || r0=rmw.add.rlx.gpu y 1 \
+         || r8=ld.[rlx|acq].cta y; fence.[acq|ar].gpu; if r8 == 2 { r9=ld.%data x }",
+    ),
+];
+
+/// Updates whose ordering is for their own read and write: another thread also accesses the location plainly.
+pub const OWN: [Template; 3] = [
+    (
+        "own read",
+        "[|fence.[rel|sc].gpu; |st.rlx.gpu z 1; ]r0=rmw.exch.%any.gpu y 1 || r1=ld.acq.gpu y; if r1 == 1 { st.na y 2 }",
+    ),
+    (
+        "own write",
+        "r0=ld.na y; st.rel.gpu y 1 || r1=cas.%any/[rlx|acq].gpu y 1 2[|; fence.[acq|sc].gpu; r2=ld.rlx.gpu z]",
+    ),
+    (
+        "own write, in a loop",
+        "r0=ld.na y; st.rel.gpu y 1 || do { r1=cas.[acq|ar]/[rlx|acq].gpu y 1 2 } while r1 != 1; r2=ld.rlx.gpu z",
     ),
 ];
 

@@ -10,7 +10,7 @@ use ptx_lowering::{
 };
 use ptx_memory_model::{
     program::{
-        self as model, Address, AtomOp, Computation, Guard, Instruction, Label, Location, Operand, Program, Register,
+        self as model, Address, Computation, Guard, Instruction, Label, Location, Operand, Program, Register,
         RegisterDeclaration, Statement, Thread, Variable, fits, truncate,
     },
     ptx::{self, Fence, Ptx},
@@ -322,24 +322,10 @@ fn ordering(order: Order) -> Ordering {
 
 /// LLVM's operation; nothing for a compare and exchange.
 fn rmw(op: model::RmwOp, ty: asm::Type) -> Option<RmwOp> {
-    let op = match op {
-        model::RmwOp::Sub => return Some(RmwOp::Sub),
-        model::RmwOp::Atom(op) => op,
-    };
-    Some(match op {
-        AtomOp::Cas => return None,
-        AtomOp::Exch => RmwOp::Xchg,
-        AtomOp::Add => RmwOp::Add,
-        AtomOp::Inc => RmwOp::UIncWrap,
-        AtomOp::Dec => RmwOp::UDecWrap,
-        AtomOp::Min if ty.is_signed() => RmwOp::Min,
-        AtomOp::Min => RmwOp::UMin,
-        AtomOp::Max if ty.is_signed() => RmwOp::Max,
-        AtomOp::Max => RmwOp::UMax,
-        AtomOp::And => RmwOp::And,
-        AtomOp::Or => RmwOp::Or,
-        AtomOp::Xor => RmwOp::Xor,
-    })
+    match op {
+        model::RmwOp::Sub => Some(RmwOp::Sub),
+        model::RmwOp::Atom(op) => RmwOp::of(op, ty.is_signed()),
+    }
 }
 
 /// Puts a sequence into a thread.

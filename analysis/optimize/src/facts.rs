@@ -189,7 +189,7 @@ impl<'o> Facts<'o> {
             Side::After => (operation.writes(), atomic.releases(), Condition::NoWriteBetween),
         };
         if carries && !self.met(between, false) {
-            self.carriers.add(if ordered { level::of(atomic) } else { 0 }, level::seen(atomic));
+            self.carriers.add(if ordered { level::of(atomic) } else { 0 }, level::carried(atomic));
         }
     }
 }

@@ -6,7 +6,7 @@ use ptx_lowering::{AtomicOp, Operation, ptx::Scope};
 ///
 /// What it leaves out touches no memory that another thread sees, and orders nothing: arithmetic, and accesses of local or
 /// constant memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The blocks. The first is the entry.
     pub blocks: Vec<Block>,
@@ -17,23 +17,14 @@ pub struct Function {
     /// What keeps locations in shared memory from being known to the threads of one CTA alone, in words that follow
     /// "because"; nothing if nothing does.
     pub shared_obstacle: Option<String>,
-    /// The threads that take part, itself among them.
-    pub threads: Threads,
-}
-
-/// What is known of all threads that access the same memory at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threads {
-    /// The scope that has all of them.
+    /// The narrowest scope that has all threads which access the same memory at the same time.
     pub within: Scope,
-    /// The narrowest scope of their operations and fences.
-    pub narrowest: Scope,
 }
 
-impl Default for Threads {
-    /// Nothing is known.
+impl Default for Function {
+    /// A function without blocks, of which nothing is known.
     fn default() -> Self {
-        Self { within: Scope::Sys, narrowest: Scope::Cta }
+        Self { blocks: Vec::new(), kernel: false, single_thread: false, shared_obstacle: None, within: Scope::Sys }
     }
 }
 
@@ -91,6 +82,8 @@ pub struct Atomic {
     pub address: Option<Address>,
     /// Of a compare and exchange: the edge, from block to block, that is taken exactly if it succeeded just before.
     pub success: Option<(usize, usize)>,
+    /// Whether it has a form that acquires. A reduction, whose result no register gets, has none.
+    pub can_acquire: bool,
 }
 
 /// An address.
@@ -107,7 +100,7 @@ pub struct Address {
 impl Atomic {
     /// A fence.
     pub fn fence(op: AtomicOp) -> Self {
-        Self { op, address: None, success: None }
+        Self { op, address: None, success: None, can_acquire: true }
     }
 
     /// Whether it is performed exactly as the program says.
@@ -134,11 +127,9 @@ impl Atomic {
         self.op.ordering.releases()
     }
 
-    /// Whether it is an update that releases what it acquires itself.
-    pub fn passes_on(&self) -> bool {
-        let operation = self.op.operation;
-        let is_update = operation.reads() && operation.writes();
-        is_update && self.op.ordering.acquires() && self.op.ordering.releases()
+    /// Whether it reads and writes.
+    pub fn is_update(&self) -> bool {
+        self.op.operation.reads() && self.op.operation.writes()
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     level::{self, ALL, CTA, Level},
     options::Options,
     ordering::{is_seq_cst, keep, of_halves},
-    rewrites::{self, fences::is_one_update},
+    rewrites::{self, fences::orders_itself},
 };
 
 /// How many steps of walks are taken.
@@ -314,11 +314,12 @@ impl<'f> Places<'f> {
         if atomic.is_volatile() {
             return Some(vec![of(op)?]);
         }
-        let whole = !is_seq_cst(&op) && is_one_update(atomic, self.function.threads, self.options);
+        let keeps = |half: bool| half && !is_seq_cst(&op) && orders_itself(atomic, self.options);
+        let (acquire, release) = (keeps(op.ordering.acquires()), keeps(op.ordering.releases()));
         let either = |may: bool| if may { &[false, true][..] } else { &[false] };
         let is_exchange = matches!(op.operation, Operation::CmpXchg { .. });
         let halves = iproduct!(either(op.operation.reads()), either(op.operation.writes()), either(is_exchange));
-        let halves = halves.filter(|(acquires, releases, _)| !whole || **acquires && **releases);
+        let halves = halves.filter(|(acquires, releases, _)| **acquires >= acquire && **releases >= release);
         let choices = halves.map(|(&acquires, &releases, &failed)| {
             let mut op = op;
             let relaxed = if op.ordering == Ordering::Unordered { Ordering::Unordered } else { Ordering::Relaxed };

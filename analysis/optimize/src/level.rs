@@ -38,6 +38,13 @@ pub fn seen(atomic: &Atomic) -> Level {
     atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(of(atomic))
 }
 
+/// The threads with which a fence may order by an operation: all that can name the location. An update by a thread in the scope of the
+/// operation carries the release on to threads beyond it (PTX 8.9.2, observation order).
+pub fn carried(atomic: &Atomic) -> Level {
+    let reach = atomic.address.map_or(ALL, |address| of_scope(address.reach));
+    if of(atomic) == 0 { 0 } else { reach }
+}
+
 /// The threads with which the ordering of an operation counts. A fence, and what is sequentially consistent, orders with all of
 /// its scope; another operation through its location alone.
 pub fn ordered(atomic: &Atomic) -> Level {

@@ -29,7 +29,7 @@ use rustc_hash::FxHashSet;
 pub use self::cost::ROUNDS;
 use self::{cost::Costs, edit::Editor};
 pub use self::{
-    function::{Address, Atomic, Block, End, Event, EventKind, Function, Threads},
+    function::{Address, Atomic, Block, End, Event, EventKind, Function},
     least::{FirstRound, Least, least},
     options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,

@@ -102,8 +102,8 @@ pub enum Condition {
     /// Of scopes: the scope has every thread that takes part.
     #[strum(message = "the scope has every thread that takes part")]
     Within,
-    /// Of scopes: a fence keeps the scope of each operation that it orders by.
-    #[strum(message = "a fence keeps the widest scope of the operations that it orders by")]
+    /// Of scopes: a fence has every thread that can name a location that it orders by.
+    #[strum(message = "a fence keeps the widest scope of the threads that can name the locations that it orders by")]
     Carriers,
     /// Of scopes: a sequentially consistent fence keeps its own.
     #[strum(message = "a sequentially consistent fence keeps its scope")]
@@ -117,15 +117,9 @@ pub enum Condition {
     /// Of loops: nothing but atomics of it.
     #[strum(message = "the loop has no access of plain data, no fence, no call")]
     OnlyAtomics,
-    /// Of updates: what one acquires, it releases itself.
-    #[strum(message = "an update that acquires and releases does both itself")]
+    /// Of updates: one orders its own read and write.
+    #[strum(message = "an update keeps its acquire and its release, which also order its own write and read")]
     OneUpdate,
-    /// Of updates that do less: who acquires from them does so at a scope that has all who release to them.
-    #[strum(message = "no operation has a scope that lacks a thread from which an update may acquire")]
-    Narrowest,
-    /// Of loops that release: nothing else acquires, which would be passed on.
-    #[strum(message = "nothing that the loop acquires is passed on by a release in it")]
-    NothingPassedOn,
     /// Of loops: no fence of a round is left out that orders earlier rounds.
     #[strum(message = "nothing in the loop is sequentially consistent")]
     NoSeqCst,

@@ -25,6 +25,7 @@ mod feed;
 mod launch;
 mod polls;
 mod reach;
+mod verify;
 
 use crate::{self as optimize, Condition, FirstRound, Least, Remark, Rewrite, Rewrites};
 use itertools::Itertools;
@@ -32,7 +33,7 @@ use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
 use ptx_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
 
 pub use self::launch::Launch;
-use self::{apply::Edit, feed::Fed, polls::Poll, reach::Reach};
+use self::{apply::Edit, feed::Fed, reach::Reach};
 
 /// What is rewritten, and what is known.
 #[derive(Clone, Copy, Debug)]
@@ -117,27 +118,73 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     let module: Module = text.parse()?;
     let target = target(&module)?;
     let (library, reach) = (Library::of(&module), Reach::of(&module, &target, options.launch));
-    let mut rewritten = Rewritten::default();
-    let mut edits = Vec::new();
     let mut labels = apply::Labels::of(text);
-    for function in module.functions().filter(|function| function.body.is_some()) {
+    let functions = || module.functions().enumerate().filter(|(_, function)| function.body.is_some());
+    let mut parts = Vec::new();
+    for (number, function) in functions() {
         let fed = feed::feed(&library, function, reach.within(function));
-        edits.extend(one(text, function, &fed, &target, options, &mut labels, &mut rewritten));
+        parts.extend(one(text, number, function, fed, &target, options, &mut labels));
     }
-    rewritten.text = apply::edited(text, edits);
-    Ok(rewritten)
+    // A function that does not pass the check stays as it was. Each turn leaves one more so.
+    loop {
+        let edits = parts.iter().flat_map(|part| part.edits.iter().cloned()).collect();
+        let made = apply::edited(text, edits);
+        let read: Result<Module, _> = made.parse();
+        let after: Vec<Option<&Function>> = read.iter().flat_map(Module::functions).map(Some).collect();
+        let faults = parts.iter_mut().filter(|part| !part.edits.is_empty()).filter_map(|part| {
+            let after = after.get(part.number).copied().flatten();
+            let fault = match after {
+                Some(after) => verify::fault(part.function, after, &part.fed, &part.graph, &target)?,
+                None => "expected PTX, found text that cannot be read".to_owned(),
+            };
+            Some((part, fault))
+        });
+        if faults.map(|(part, fault)| part.leave(&fault)).count() == 0 {
+            let said = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.said)).collect();
+            let functions = parts.into_iter().filter_map(|part| part.weight).collect();
+            return Ok(Rewritten { text: made, said, functions });
+        }
+    }
 }
 
-/// Rewrites a function: what changes in the text.
-fn one(
+/// A function, and what becomes of it.
+struct Part<'m> {
+    /// Its place among the functions of the module.
+    number: usize,
+    function: &'m Function,
+    fed: Fed<'m>,
+    /// The optimized graph.
+    graph: optimize::Function,
+    edits: Vec<Edit>,
+    said: Vec<Said>,
+    weight: Option<Weight>,
+}
+
+impl Part<'_> {
+    /// Leaves the function as it was, since its edits have a fault.
+    fn leave(&mut self, fault: &str) {
+        self.edits.clear();
+        for said in self.said.iter_mut().filter(|said| said.applied) {
+            said.applied = false;
+            said.message =
+                format!("nothing is changed in the function, since the check of the new text found a fault: {fault}");
+        }
+        if let Some(weight) = &mut self.weight {
+            weight.after = weight.before;
+        }
+    }
+}
+
+/// Optimizes a function. Nothing if no edits make what the optimizer made of it.
+fn one<'m>(
     text: &str,
-    function: &Function,
-    fed: &Fed<'_>,
+    number: usize,
+    function: &'m Function,
+    fed: Fed<'m>,
     target: &Target,
     options: &Options,
     labels: &mut apply::Labels,
-    rewritten: &mut Rewritten,
-) -> Vec<Edit> {
+) -> Option<Part<'m>> {
     let with = |rewrites| optimize::Options {
         rewrites,
         without: options.without,
@@ -146,37 +193,34 @@ fn one(
     };
     let all = with(options.rewrites);
     let before = optimize::weights(&fed.function, &all);
-    let mut done = None;
     // Some edges have no place in the text. What is done without loops has none.
-    for rewrites in [options.rewrites, options.rewrites.without(Rewrite::Loops)] {
-        let mut after = fed.function.clone();
-        let remarks = optimize::optimize(&mut after, &with(rewrites));
-        if let Some(edits) = apply::apply(text, fed, &after, target, labels) {
-            done = Some((edits, remarks, after));
-            break;
-        }
-    }
-    let Some((mut edits, mut remarks, after)) = done else { return Vec::new() };
-    let mut weights = optimize::weights(&after, &all);
+    let (mut edits, mut remarks, mut graph) =
+        [options.rewrites, options.rewrites.without(Rewrite::Loops)].into_iter().find_map(|rewrites| {
+            let mut after = fed.function.clone();
+            let remarks = optimize::optimize(&mut after, &with(rewrites));
+            Some((apply::apply(text, &fed, &after, target, labels)?, remarks, after))
+        })?;
+    let mut weights = optimize::weights(&graph, &all);
     let mut polled = Vec::new();
     if options.polls {
         let costs = |op: &AtomicOp| optimize::weight_of(op, &all) > 0;
-        for Poll { block, step, edit } in polls::polls(text, fed, &after, labels, costs) {
-            edits.push(edit);
-            remarks.retain(|remark| remark.applied || remark.id != step);
-            polled.push(step);
+        for poll in polls::polls(text, &fed, &graph, labels, costs) {
+            poll.add_to(&mut graph);
+            remarks.retain(|remark| remark.applied || remark.id != poll.step);
+            polled.push(poll.step);
             // The block behind goes round where the location has changed again.
-            weights[block] /= optimize::ROUNDS;
+            weights[poll.block] /= optimize::ROUNDS;
+            edits.push(poll.edit);
         }
     }
     let (before, after) = (before.iter().sum(), weights.iter().sum());
-    rewritten.said.extend(said(function, fed, remarks, &polled));
-    if before > 0 {
+    let said = said(function, &fed, remarks, &polled).collect();
+    let weight = (before > 0).then(|| {
         let least = |first| optimize::least(&fed.function, first, &all);
         let least = options.least.then(|| Some([least(FirstRound::Any)?, least(FirstRound::NoDearer)?])).flatten();
-        rewritten.functions.push(Weight { function: function.name.clone(), before, after, least });
-    }
-    edits
+        Weight { function: function.name.clone(), before, after, least }
+    });
+    Some(Part { number, function, fed, graph, edits, said, weight })
 }
 
 fn said<'a>(

@@ -30,7 +30,7 @@ use ptx_optimize::text::{Launch, Options, rewrite};
 use ptx_optimize::{Condition, Rewrites};
 
 /// Of so many programs of a set, one.
-const SETS: [(Set, usize); 11] = [
+const SETS: [(Set, usize); 12] = [
     (Set::Three, 600),
     (Set::Five, 3_000),
     (Set::Fences, 1_800),
@@ -40,6 +40,7 @@ const SETS: [(Set, usize); 11] = [
     (Set::Fenced, 900),
     (Set::FencedPlacements, 9_000),
     (Set::PassedOn, 16),
+    (Set::Own, 1),
     (Set::CyclesThree, 75_000),
     (Set::CyclesMixed, 12_000_000),
 ];
@@ -47,12 +48,11 @@ const SETS: [(Set, usize); 11] = [
 /// The conditions that these programs show, each with the set in which it does, of which one of so many is tried. Those of loops with
 /// several exits need more programs: the optimizer's own test has them.
 #[rustfmt::skip]
-const SHOWN: [(Condition, Set, usize); 13] = [
+const SHOWN: [(Condition, Set, usize); 12] = [
     (Condition::Reach,           Set::PassedOn, 1),
     (Condition::Within,          Set::PassedOn, 1),
     (Condition::Carriers,        Set::PassedOn, 1),
-    (Condition::OneUpdate,       Set::PassedOn, 1),
-    (Condition::Narrowest,       Set::PassedOn, 1),
+    (Condition::OneUpdate,       Set::Own,      1),
     (Condition::NoWriteBetween,  Set::PassedOn, 1),
     (Condition::NoAccessBetween, Set::PassedOn, 1),
     (Condition::NoReadBetween,   Set::Waiting,  4),

@@ -66,6 +66,7 @@ pub fn trials() -> Vec<Trial> {
         })
     });
     let passed_on = Trial::test("what an update passes on to a narrower scope", passed_on);
+    let own = Trial::test("an update orders its own read and write", own);
     let many_fences = Trial::test("fences at the ends of many threads", || {
         let thread = |number| format!("P{number}@{number}.0: rmw.exch.ar.gpu x {}\n", number + 1);
         let text = format!("name: five updates\n{}", (0..5).map(thread).collect::<String>());
@@ -73,7 +74,8 @@ pub fn trials() -> Vec<Trial> {
         check(&verify_these(&sources, &EXPANSIONS[0], by(Cpp20))?, "five updates", Cpp20)
     });
     let litmus = Trial::test("counterexamples are litmus tests", litmus);
-    let trials = sets.chain(expansions).chain(figure_12).chain(loops).chain([given, passed_on, many_fences, litmus]);
+    let trials =
+        sets.chain(expansions).chain(figure_12).chain(loops).chain([given, passed_on, own, many_fences, litmus]);
     trials.collect()
 }
 
@@ -147,6 +149,32 @@ fn passed_on() -> Result<(), Failed> {
         for mapping in EXPANSIONS[0].mappings() {
             let found = report.found.iter().any(|found| found.mapping == mapping.name);
             assert_eq!(!found, kept(&mapping.name), "{update}: {}", mapping.name);
+        }
+    }
+    Ok(())
+}
+
+/// The strategies that keep each program, for the targets that have the memory model. The model reads and writes an update as two events,
+/// so that a fence orders neither with the update itself.
+#[rustfmt::skip]
+const OWN: [(&str, &[&str]); 4] = [
+    ("P0@0.0: r0=rmw.exch.rel.gpu x 1\nP1@1.0: r1=ld.acq.gpu x; if r1 == 1 { st.na x 2 }",   &["proven", "recommended", "fence-acquire", "auto"]),
+    ("P0@0.0: r0=rmw.exch.sc.gpu x 1\nP1@1.0: r1=ld.acq.gpu x; if r1 == 1 { st.na x 2 }",    &["proven"]),
+    ("P0@0.0: r0=ld.na x; st.rel.gpu x 1\nP1@1.0: r1=cas.acq/rlx.gpu x 1 2",                 &["proven", "recommended", "fence-acquire", "auto"]),
+    ("P0@0.0: r0=ld.na x; st.rel.gpu x 1\nP1@1.0: r1=cas.sc/sc.gpu x 1 2",                   &["proven", "recommended", "fence-acquire", "auto"]),
+];
+
+/// A program accesses one location by an update and plainly: a strategy keeps it where the update itself has the ordering.
+fn own() -> Result<(), Failed> {
+    for (text, kept) in OWN {
+        let sources = sources(&format!("name: P\n{text}\n")).map_err(|error| error.to_string())?;
+        let report = verify_these(&sources, &EXPANSIONS[0], by(Cpp20))?;
+        let mappings = EXPANSIONS[0].mappings();
+        let names = mappings.iter().map(|mapping| mapping.name.as_str()).filter(|name| !name.contains("sm_60"));
+        for name in names {
+            let strategy = name.split(' ').next().unwrap_or_default();
+            let found = report.found.iter().any(|found| found.mapping == name);
+            assert_eq!(!found, kept.contains(&strategy), "{name}:\n{text}");
         }
     }
     Ok(())

@@ -11,10 +11,9 @@
 //! Between two fences of which one is to do for the other, no fence has the other half: what a read acquires, a release behind it
 //! passes on, and an acquire must not move behind that.
 //!
-//! An update that acquires and releases keeps both, unless its location belongs to one CTA, or no operation of any thread has a
-//! scope that lacks a thread which sees it: what it acquires, it releases itself, and a fence on either side of it would not. Who acquires from it would need the first releaser in its scope, and a fence of a narrower
-//! scope has not (PTX 8.7, release and acquire patterns: a pattern of a fence and a relaxed update begins in front of the fence
-//! and ends behind it).
+//! An update keeps its acquire and its release. Its acquire orders the write of the update itself, and its release the read of it; a fence
+//! beside it orders neither (PTX 8.8: a pattern affects what stands in front of its first instruction, or behind its last). Threads tell
+//! where they also access the location plainly. And an update releases what it acquires, which two fences around it do not.
 //!
 //! Two fences side by side become one with the halves of both, where that costs less.
 //!
@@ -29,7 +28,7 @@ use ptx_lowering::{AtomicOp, Operation, Ordering};
 use crate::{
     edit::{Change, Editor, EventPlace, from_the_back, from_the_front},
     facts::{Border, Facts},
-    function::{Atomic, Function, Threads},
+    function::{Atomic, Function},
     graph::{backward, forward},
     level,
     options::{Condition, Options, Rewrite},
@@ -64,7 +63,7 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Even
         // A fence in front does not release what this one acquires.
         let passes_on = atomic.is_fence() && atomic.acquires() && acquires;
         let releases = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
-        let update = is_one_update(atomic, function.threads, options);
+        let update = orders_itself(atomic, options);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
             (true, true) if after_fence => kept(atomic, [false, false], SEQ_CST_IN_FRONT),
             (false, true) if after_fence => kept(atomic, [true, update], SEQ_CST_IN_FRONT),
@@ -91,18 +90,14 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventP
             }
             (_, true) => None,
             (true, false) => kept(atomic, [acquires, releases], if releases { acquire } else { release }),
-            (false, false) => {
-                kept(atomic, [acquires || is_one_update(atomic, function.threads, options), true], acquire)
-            }
+            (false, false) => kept(atomic, [acquires || orders_itself(atomic, options), true], acquire),
         }
     })
 }
 
-/// Whether it must both acquire and release itself, since threads may acquire from it at a narrower scope than its own.
-pub fn is_one_update(atomic: &Atomic, threads: Threads, options: &Options) -> bool {
-    let seen = level::seen(atomic);
-    let is_narrow = options.met(Condition::Narrowest, seen <= level::of_scope(threads.narrowest));
-    !options.met(Condition::OneUpdate, !atomic.passes_on() || seen <= level::CTA || is_narrow)
+/// Whether its ordering is also for itself: the acquire of an update for its write, and the release for its read.
+pub fn orders_itself(atomic: &Atomic, options: &Options) -> bool {
+    !options.met(Condition::OneUpdate, !atomic.is_update())
 }
 
 const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence stands in front";

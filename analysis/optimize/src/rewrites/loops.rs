@@ -1,20 +1,17 @@
-//! A loop that only waits orders once: it acquires behind the loop, and releases in front of it.
+//! A loop that only waits acquires once: after the loop.
 //!
-//! **Rule.** In a loop whose only accesses are atomics of one location, which is the same in every round:
-//! - what acquires becomes relaxed, and each edge by which the loop is left gets a fence that acquires; only that of success,
-//!   where nothing but a compare and exchange that succeeds acquires;
-//! - what releases becomes relaxed, and each edge by which the loop is entered gets a fence that releases; where nothing in the loop
-//!   acquires, but for exchanges by whose success the loop is left, and no exchange does both (see [`super::fences`]);
-//! - nothing is done where an operation of the loop is sequentially consistent.
+//! **Rule.** In a loop whose only accesses are atomics of one location, which is the same in every round, a load that acquires becomes
+//! relaxed, and each edge by which the loop is left gets a fence that acquires. Nothing is done where the loop has
+//! - a sequentially consistent operation,
+//! - an update that acquires or releases (see [`super::fences`]),
+//! - a store.
 //!
-//! The fences have the widest scope of the operations.
+//! The fences have the widest scope of the loads.
 //!
-//! **Why.** A relaxed read and a fence behind it acquire what an acquire reads, for all that is behind the fence (PTX 8.7,
-//! acquire pattern). The other reads and exchanges of the location that come in between are in its coherence order anyhow. A fence
-//! in front and a relaxed write release likewise, since no round has anything else to release. But what the loop acquired in an
-//! earlier round, or by an exchange that failed, a later exchange that releases passes on: the acquire would have to stay in front
-//! of it. The `fence.sc` of a sequentially consistent operation orders what earlier rounds have read with all that is behind the loop, and
-//! the program may keep what they have read.
+//! **Why.** A relaxed read and a fence after it acquire what an acquire reads, for all that comes after the fence (PTX 8.8, acquire
+//! pattern). The other reads and updates of the location that come in between are in its coherence order anyhow. The `fence.sc` of a
+//! sequentially consistent operation orders what earlier rounds have read with all that comes after the loop, and the program may keep what
+//! they have read.
 
 use itertools::Itertools;
 use ptx_lowering::{AtomicOp, Form, Operation, Ordering};
@@ -28,7 +25,6 @@ use crate::{
     level,
     options::{Condition, Options, Rewrite},
     ordering::{is_seq_cst, keep},
-    rewrites::fences::is_one_update,
 };
 
 type Edge = (usize, usize);
@@ -117,31 +113,32 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
     if ordering.is_empty() {
         return Plan::Nothing;
     }
-    let missed = |message: &str| ordering.iter().map(|event| (event.id, message.to_owned())).collect();
-    let found = waits(events(), region, options).and_then(|()| fences(function, region, predecessors, options));
-    let fences = match found {
-        Ok(fences) => fences,
-        Err(message) => return Plan::Wrong(missed(&message)),
-    };
     let costs = editor.costs;
     let in_loop = |op: fn(&AtomicOp) -> AtomicOp| -> Option<Cost> {
         let of_block = |&block: &usize| {
-            let atomics = function.blocks[block].events.iter().filter_map(Event::atomic);
+            let atomics =
+                function.blocks[block].events.iter().filter_map(Event::atomic).filter(|atomic| !atomic.is_fence());
             let all: Option<Cost> = atomics.map(|atomic| costs.of(&op(&atomic.op))).sum();
             Some(all?.in_loops(depths[block]))
         };
         region.blocks().iter().map(of_block).sum()
-    };
-    // Of the edges that have the same fence, a thread takes one.
-    let around = || -> Option<Cost> {
-        let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
-        fences.iter().map(|(_, op)| op).unique().map(one).sum()
     };
     let Some((before, after)) = in_loop(|op| *op).zip(in_loop(relaxed)) else { return Plan::Nothing };
     // Where the ordering costs nothing, as at scope cta, there is nothing to say.
     if !after.is_less_than(before) {
         return Plan::Nothing;
     }
+    let missed = |message: &str| ordering.iter().map(|event| (event.id, message.to_owned())).collect();
+    let found = waits(events(), region, options).and_then(|()| fences(function, region, predecessors, options));
+    let fences = match found {
+        Ok(fences) => fences,
+        Err(message) => return Plan::Wrong(missed(&message)),
+    };
+    // Of the edges that have the same fence, a thread takes one.
+    let around = || -> Option<Cost> {
+        let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
+        fences.iter().map(|(_, op)| op).unique().map(one).sum()
+    };
     if !around().is_some_and(|around| (after + around).is_less_than(before)) {
         let one_sided = options.target.meets(Form::OneSidedFence.requirement());
         let help = if one_sided { "" } else { "; fences that only acquire or release need sm_90 and PTX 8.6" };
@@ -157,10 +154,6 @@ fn events<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item 
 
 fn orders(atomic: &Atomic) -> bool {
     atomic.acquires() || atomic.releases()
-}
-
-fn publishes(atomic: &Atomic) -> bool {
-    atomic.releases() && atomic.op.operation.writes()
 }
 
 fn relaxed(op: &AtomicOp) -> AtomicOp {
@@ -207,17 +200,6 @@ fn fences(
     if region.has(0) || entries.is_empty() || exits.is_empty() {
         return Err("the loop has no edge that leads in, or none that leads out".into());
     }
-    let mut fences = Vec::new();
-    let scope = |has: fn(&Atomic) -> bool| {
-        let scopes = atomics.iter().filter(|atomic| has(atomic)).map(|atomic| level::of(atomic));
-        let widest = if options.met(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
-        level::scope(widest.unwrap_or_default())
-    };
-    let mut fence = |edges: &[Edge], ordering, scope| {
-        let op = AtomicOp { operation: Operation::Fence, ordering, scope };
-        fences.extend(edges.iter().map(|&edge| (edge, op)));
-    };
-    let leaves = |atomic: &Atomic| atomic.success.filter(|&(from, to)| region.has(from) && !region.has(to));
     // The fence of a round also orders what earlier rounds have read, and a register may keep that.
     if !options.met(Condition::NoSeqCst, !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
         return Err(
@@ -227,34 +209,18 @@ fn fences(
     if atomics.iter().any(|atomic| matches!(atomic.op.operation, Operation::Store(_))) {
         return Err("the loop stores to the location".into());
     }
-    let only_by_success = |atomic: &&Atomic| {
-        let failure = match atomic.op.operation {
-            Operation::CmpXchg { failure, .. } => failure,
-            _ => return false,
-        };
-        !failure.acquires() && leaves(atomic).is_some()
-    };
-    if atomics.iter().any(|atomic| publishes(atomic)) {
-        let passes_on = atomics.iter().filter(|atomic| atomic.acquires()).any(|atomic| !only_by_success(atomic));
-        if !options.met(Condition::NothingPassedOn, !passes_on) {
-            return Err("what releases passes on what the loop acquired before, as by an exchange that failed".into());
-        }
-        if atomics.iter().any(|atomic| is_one_update(atomic, function.threads, options)) {
-            return Err("an exchange acquires and releases, and passes on itself what it acquired".into());
-        }
-        fence(&entries, Ordering::Release, scope(Atomic::releases));
+    if atomics.iter().any(|atomic| orders(atomic) && atomic.is_update()) {
+        return Err("the loop has an update, whose ordering is also for its own read and write".into());
     }
-    if atomics.iter().any(|atomic| atomic.acquires()) {
-        let mut by_success: Vec<_> = atomics.iter().filter(|a| a.acquires()).filter_map(|a| leaves(a)).collect();
-        by_success.dedup();
-        let acquiring = atomics.iter().filter(|atomic| atomic.acquires());
-        let mut edges = if acquiring.clone().all(only_by_success) { by_success } else { exits };
-        if options.met(Condition::EveryExit, false) {
-            edges.truncate(1);
-        }
-        fence(&edges, Ordering::Acquire, scope(Atomic::acquires));
+    let scopes = atomics.iter().filter(|atomic| atomic.acquires()).map(|atomic| level::of(atomic));
+    let widest = if options.met(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
+    let scope = level::scope(widest.unwrap_or_default());
+    let mut edges = exits;
+    if options.met(Condition::EveryExit, false) {
+        edges.truncate(1);
     }
-    Ok(fences)
+    let op = AtomicOp { operation: Operation::Fence, ordering: Ordering::Acquire, scope };
+    Ok(edges.into_iter().map(|edge| (edge, op)).collect())
 }
 
 /// Relaxes the operations of a loop, and puts fences on its edges: where the edges to a block are all that lead there, once in the block.
@@ -266,19 +232,13 @@ fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<us
             let Some(atomic) = event.atomic_mut().filter(|atomic| !atomic.is_fence()) else { continue };
             let op = relaxed(&atomic.op);
             if op != atomic.op {
-                changed.push((id, atomic.clone()));
+                changed.push(id);
                 atomic.op = op;
             }
         }
     }
-    for (id, old) in changed {
-        let (acquires, releases) = (old.acquires(), publishes(&old));
-        let message = match (acquires, releases) {
-            (true, true) => "acquires behind the loop, and releases in front of it",
-            (true, false) => "acquires behind the loop",
-            (false, _) => "releases in front of the loop",
-        };
-        editor.remark(id, Rewrite::Loops, true, message);
+    for id in changed {
+        editor.remark(id, Rewrite::Loops, true, "acquires behind the loop");
     }
     let mut open = fences;
     while let Some(&((from, to), op)) = open.first() {
@@ -294,10 +254,7 @@ fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<us
             if function.blocks[from].next == [to] {
                 function.blocks[from].events.push(event());
             } else {
-                // The edge may lead from one loop to the next: what the first one acquires, the next one releases.
-                let events = on_edge(function, predecessors, (from, to));
-                let index = if op.ordering == Ordering::Acquire { 0 } else { events.len() };
-                events.insert(index, event());
+                on_edge(function, predecessors, (from, to)).push(event());
             }
         }
     }

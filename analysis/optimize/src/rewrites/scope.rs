@@ -1,14 +1,15 @@
 //! No scope is wider than the threads that can take part.
 //!
 //! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
-//! acquires or releases gets the widest scope that it needs for the atomic reads in front of it and the atomic writes behind
-//! it, up to fences that order them at no narrower scope. What is sequentially consistent keeps its scope, fence or operation.
+//! acquires or releases gets the widest scope of the threads that can name the locations of the atomic reads in front of it and of the
+//! atomic writes behind it, up to fences that order them at no narrower scope. What is sequentially consistent keeps its scope, fence or operation.
 //! Where it is known that all threads that take part are within a scope, nothing has a wider one.
 //!
 //! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
 //! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
 //! by a release of scope cta, it passes on by a release of its own, of any scope (8.9.1). A fence orders by the accesses around
-//! it, and only with threads that are in its scope and in theirs.
+//! it, whatever their scope: where another thread updates what a store of scope cta has written, the update carries the release of the
+//! fence on at its own scope (8.9.2).
 //!
 //! The rule is local to one location, and the single order of what is sequentially consistent is not. Two operations of it are
 //! ordered where each has the other's thread in its scope, whatever their locations (C++20 [atomics.order]), and in PTX it is
@@ -19,13 +20,13 @@
 //! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
 //! the CTA, unless a thread of the cluster maps it (`mapa`).
 
-use ptx_lowering::AtomicOp;
+use ptx_lowering::{AtomicOp, ptx::Scope};
 use rustc_hash::FxHashMap;
 
 use crate::{
     edit::{Change, Editor, from_the_back, from_the_front},
     facts::{Border, Facts},
-    function::{Atomic, Threads},
+    function::Atomic,
     graph::{backward, forward},
     level::{self, Level},
     options::{Condition, Options, Rewrite},
@@ -48,8 +49,8 @@ fn operations(editor: &mut Editor<'_>) -> bool {
             let Some(address) = atomic.address else { continue };
             let reach = level::of_scope(address.reach);
             let reach = if editor.options.met(Condition::Reach, false) { 1 } else { reach };
-            if let Some(change) = within(atomic, function.threads, editor.options)
-                .filter(|_| level::of_scope(function.threads.within) <= reach)
+            if let Some(change) =
+                within(atomic, function.within, editor.options).filter(|_| level::of_scope(function.within) <= reach)
             {
                 changes.push(((block, index), change));
                 continue;
@@ -76,8 +77,8 @@ fn operations(editor: &mut Editor<'_>) -> bool {
 }
 
 /// The scope that has all threads, if an operation or fence has a wider one. What is sequentially consistent is so with them.
-fn within(atomic: &Atomic, threads: Threads, options: &Options) -> Option<Change> {
-    let all = if options.met(Condition::Within, false) { 1 } else { level::of_scope(threads.within) };
+fn within(atomic: &Atomic, within: Scope, options: &Options) -> Option<Change> {
+    let all = if options.met(Condition::Within, false) { 1 } else { level::of_scope(within) };
     let message = || format!("scope became {}: no other thread takes part", level::name(all));
     (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
 }
@@ -92,7 +93,7 @@ fn is_shared(atomic: &Atomic) -> bool {
 fn fences(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
     let border = Border::of(editor.function, options);
-    let threads = editor.function.threads;
+    let all = editor.function.within;
     // What each fence needs for the reads in front of it, and then what it needs for both.
     let front = forward(editor.function, Facts::at_entry(border, options));
     let mut for_reads = FxHashMap::default();
@@ -104,14 +105,14 @@ fn fences(editor: &mut Editor<'_>) -> bool {
     let changes = from_the_back(editor.function, &back, |atomic, fact, event| {
         let seq_cst = is_seq_cst(&atomic.op) && !options.met(Condition::SeqCstFence, false);
         if !atomic.is_fence() || seq_cst {
-            return within(atomic, threads, options).filter(|_| atomic.is_fence());
+            return within(atomic, all, options).filter(|_| atomic.is_fence());
         }
         let front = for_reads.get(&std::ptr::from_ref(event)).copied().unwrap_or(level::ALL);
         let scope = front.max(needed(atomic, atomic.releases(), fact));
         let scope = if options.met(Condition::Carriers, false) { 1 } else { scope };
         // What is not needed at all is for other rewrites.
-        if scope == 0 || scope >= level::of_scope(threads.within).min(level::of(atomic)) {
-            return within(atomic, threads, options);
+        if scope == 0 || scope >= level::of_scope(all).min(level::of(atomic)) {
+            return within(atomic, all, options);
         }
         let message = format!("scope became {}: it orders by no operation that others see", level::name(scope));
         Some(Change::To(AtomicOp { scope: level::scope(scope), ..atomic.op }, message))

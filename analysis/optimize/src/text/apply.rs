@@ -16,17 +16,40 @@ pub struct Edit {
     pub text: String,
 }
 
-/// The text with all edits, of which none is within another. Those at one place stand in their order.
+/// The text with all edits. No edit is within another. Edits at one place stand in their order. A line goes where an edit leaves nothing of it.
 pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let (mut made, mut at) = (String::with_capacity(text.len()), 0);
-    for Edit { span, text: new } in edits {
+    for (index, Edit { span, text: new }) in edits.iter().enumerate() {
+        let mut span = span.clone();
+        let mut new = &**new;
+        let is_removal = |edit: &&Edit| edit.text.is_empty();
+        let before = index.checked_sub(1).map(|index| &edits[index]);
+        if new.is_empty() {
+            let line = line_of(text, &span);
+            let touches = |other: &Edit| other.span.end > line.start && other.span.start < line.end;
+            let beside = before.into_iter().chain(edits.get(index + 1));
+            let is_alone = text[line.start..span.start].trim().is_empty() && text[span.end..line.end].trim().is_empty();
+            if is_alone && !beside.into_iter().any(touches) {
+                span = line;
+            }
+        } else if before.filter(is_removal).is_some_and(|removed| removed.span.end == span.start) {
+            // It takes the line of the instruction that is removed.
+            new = new.trim_start();
+        }
         made.push_str(&text[at..span.start]);
-        made.push_str(&new);
+        made.push_str(new);
         at = span.end;
     }
     made.push_str(&text[at..]);
     made
+}
+
+/// The line of a span, or its lines, with the end of the last.
+fn line_of(text: &str, span: &Range<usize>) -> Range<usize> {
+    let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline + 1);
+    start..end
 }
 
 /// Names of labels that a text does not have.
@@ -61,7 +84,7 @@ pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, label
     for (step, op) in before {
         match left.get(&step) {
             None => applier.remove(step),
-            Some(new) if *new != op => applier.change(step, &op, new)?,
+            Some(new) if *new != op => applier.change(step, new)?,
             Some(_) => {}
         }
     }
@@ -116,21 +139,12 @@ impl Applier<'_, '_> {
         self.edits.push(Edit { span: at..at, text });
     }
 
-    /// Takes an instruction away, with its line if nothing else stands there.
     fn remove(&mut self, step: usize) {
-        let mut span = self.span(step);
-        let start = self.text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline + 1);
-        let is_alone =
-            [&self.text[start..span.start], &self.text[span.end..end]].iter().all(|part| part.trim().is_empty());
-        if is_alone {
-            span = start..end;
-        }
-        self.edits.push(Edit { span, text: String::new() });
+        self.edits.push(Edit { span: self.span(step), text: String::new() });
     }
 
     /// Gives an instruction other semantics and another scope.
-    fn change(&mut self, step: usize, old: &AtomicOp, new: &AtomicOp) -> Option<()> {
+    fn change(&mut self, step: usize, new: &AtomicOp) -> Option<()> {
         let span = self.span(step);
         let own = &self.text[span.clone()];
         let words = mnemonic(own);
@@ -139,7 +153,7 @@ impl Applier<'_, '_> {
         let span = span.start + at..span.start + at + words.len();
         let text = match new.operation {
             Operation::Fence => self.fence(new)?,
-            _ => respelled(words, old, new)?,
+            _ => respelled(words, new)?,
         };
         self.edits.push(Edit { span, text });
         Some(())
@@ -242,7 +256,7 @@ const SEMANTICS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// An access with what is new of its semantics and its scope.
-pub fn respelled(mnemonic: &str, old: &AtomicOp, new: &AtomicOp) -> Option<String> {
+pub fn respelled(mnemonic: &str, new: &AtomicOp) -> Option<String> {
     let ordering = match new.operation {
         Operation::CmpXchg { failure, .. } => new.ordering.join(failure),
         _ => new.ordering,
@@ -260,8 +274,7 @@ pub fn respelled(mnemonic: &str, old: &AtomicOp, new: &AtomicOp) -> Option<Strin
     let at = |words: &[&str], known: &[&str]| words.iter().position(|word| known.contains(word));
     match at(&words, &SEMANTICS) {
         Some(index) => words[index] = semantics,
-        None if old.ordering == new.ordering || semantics == "relaxed" => words.insert(1, "relaxed"),
-        None => return None,
+        None => words.insert(1, semantics),
     }
     match at(&words, &SCOPES) {
         Some(index) => words[index] = scope,

@@ -101,7 +101,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
             kernel: flat.head.is_entry,
             single_thread: flat.head.is_entry && flat.head.required_threads == Some([1; 3]),
             shared_obstacle: reach.obstacle.clone(),
-            threads: reach.threads,
+            within: reach.within,
         },
         blocks,
         lines,
@@ -259,6 +259,7 @@ impl Reader<'_, '_> {
             op: AtomicOp { operation, ordering, scope },
             address: Some(Address { value, block, reach }),
             success: None,
+            can_acquire: access.kind != AccessKind::Red,
         }
     }
 }

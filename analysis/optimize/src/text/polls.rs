@@ -9,7 +9,7 @@
 //! The gain is in the rounds: `ld.acquire` invalidates the first-level cache in each (CCTL.IVALL). The price is one more load where there is
 //! nothing to wait for, which is why nobody gets it unasked. Where fences only acquire or release, the optimizer's loops are better.
 
-use crate::Function;
+use crate::{Block, Event, Function};
 use ptx_isa::flat::{AccessKind, Action, Operand, Register};
 use ptx_lowering::{AtomicOp, Operation, Ordering};
 use rustc_hash::FxHashSet;
@@ -82,7 +82,6 @@ fn poll(
         return None;
     }
     let relaxed = AtomicOp { ordering: Ordering::Relaxed, ..atomic.op };
-    let old = fed.function.blocks[block].events[0].atomic()?.op;
     let start = span(text, fed, steps.start).start;
     let (label, indent) = (labels.new_one(), indent(text, start));
     let mut copy = format!("{label}:\n");
@@ -90,7 +89,7 @@ fn poll(
         let own = &text[span(text, fed, index)];
         let own = if index == step {
             let words = mnemonic(own);
-            own.replacen(words, &respelled(words, &old, &relaxed)?, 1)
+            own.replacen(words, &respelled(words, &relaxed)?, 1)
         } else if index == last {
             let at = own.rfind(|c: char| c.is_whitespace())?;
             format!("{} {label};", own[..at].trim_end())
@@ -101,6 +100,22 @@ fn poll(
     }
     copy += indent;
     Some(Poll { block, step, edit: Edit { span: start..start, text: copy.trim_start_matches(' ').to_owned() } })
+}
+
+impl Poll {
+    /// Puts the poll into the graph: all edges to the block lead to its copy first.
+    pub fn add_to(&self, graph: &mut Function) {
+        let copy = graph.blocks.len();
+        for to in graph.blocks.iter_mut().flat_map(|block| &mut block.next).filter(|to| **to == self.block) {
+            *to = copy;
+        }
+        let mut events = graph.blocks[self.block].events.clone();
+        for atomic in events.iter_mut().filter_map(Event::atomic_mut) {
+            atomic.op.ordering = Ordering::Relaxed;
+        }
+        let on_edge = Some((self.block, self.block));
+        graph.blocks.push(Block { events, next: vec![copy, self.block], on_edge, ..Block::default() });
+    }
 }
 
 /// Whether a block may be executed once more, without any effect but what it reads.

@@ -1,8 +1,7 @@
 //! Who can name a location.
 
-use crate::Threads;
 use ptx_isa::{
-    Code, Form, Function, Head, Module, Runtime, Scope, Space,
+    Code, Form, Function, Head, Line, Module, Runtime, Scope, Space,
     flat::{Action, Flat, Library, Operand, Register},
 };
 use ptx_lowering::Target;
@@ -22,8 +21,8 @@ pub struct Reach {
     shared: Scope,
     /// What lets others of the cluster name shared memory, in words that follow "because".
     pub obstacle: Option<String>,
-    /// The threads that take part.
-    pub threads: Threads,
+    /// The narrowest scope that has all threads that take part.
+    pub within: Scope,
     /// The same in a function that kernels of other files may call, where there is one.
     elsewhere: Option<Box<Self>>,
 }
@@ -37,16 +36,14 @@ impl Reach {
             _ => Scope::Gpu,
         };
         let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
-        let narrowest = if launch.alone { narrowest(module) } else { Scope::Cta };
-        let reach = Self { global, shared, obstacle, threads: Threads { within: global, narrowest }, elsewhere: None };
+        let reach = Self { global, shared, obstacle, within: global, elsewhere: None };
         let is_called = |function: &Function| !Head::read(&function.head).is_entry && is_visible(function);
         let elsewhere = module.functions().find(|function| function.body.is_some() && is_called(function));
         let elsewhere = elsewhere.map(|function| {
             let why = format!("`{}` may be called by kernels of other files", function.name);
             let obstacle = Some(why).filter(|_| target.meets(Form::ClusterScope.requirement()));
             let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
-            let threads = Threads { narrowest: Scope::Cta, ..reach.threads };
-            Box::new(Self { global, shared, obstacle, threads, elsewhere: None })
+            Box::new(Self { global, shared, obstacle, within: global, elsewhere: None })
         });
         Self { elsewhere, ..reach }
     }
@@ -163,24 +160,6 @@ fn is_visible(function: &Function) -> bool {
     function.head.split_whitespace().any(|word| matches!(word, ".visible" | ".weak"))
 }
 
-/// The narrowest scope of an operation or fence of a module; that of a CTA, if a function is called whose code is not in it.
-fn narrowest(module: &Module) -> Scope {
-    let library = Library::of(module);
-    let functions = module.functions().filter(|function| function.body.is_some());
-    let steps = functions.flat_map(|function| Flat::alone(&library, function).steps);
-    let scopes = steps.filter_map(|step| match &step.action {
-        Action::Access(access) if !access.is_private() => access.strong(),
-        Action::Fence(fence) => Some(fence.scope),
-        Action::Invoke { callee, .. } => {
-            let has_code = module.functions().any(|function| function.name == *callee && function.body.is_some());
-            (!has_code && Runtime::of(callee).is_none()).then_some(Scope::Cta)
-        }
-        Action::Unknown(_) | Action::Elsewhere(_) => Some(Scope::Cta),
-        _ => None,
-    });
-    scopes.min().unwrap_or(Scope::Sys)
-}
-
 /// What lets threads of other CTAs name shared memory.
 fn obstacle(module: &Module) -> Option<String> {
     let known: FxHashSet<&str> =
@@ -190,20 +169,66 @@ fn obstacle(module: &Module) -> Option<String> {
     if kernels().next().is_some() && kernels().all(|kernel| of_one(&kernel.head)) {
         return None;
     }
-    let lines = module.functions().flat_map(|function| function.body.iter().flatten());
-    lines.into_iter().find_map(|line| {
-        let Code::Other(other) = &line.code else { return None };
-        let words: Vec<&str> = other.mnemonic.split('.').collect();
-        let calls = || {
-            let callee = other.reads.first().map_or("", |name| &name.0);
-            !known.contains(callee) && Runtime::of(callee).is_none()
-        };
-        let why = match words[0] {
-            "mapa" => "maps shared memory of other CTAs".to_owned(),
-            _ if words.contains(&"multicast::cluster") => "writes to shared memory of other CTAs".to_owned(),
-            "call" if calls() => "calls what may map shared memory of other CTAs".to_owned(),
-            _ => return None,
-        };
-        Some(format!("line {} {why}", line.number))
+    let library = Library::of(module);
+    let mut functions = module.functions().filter(|function| function.body.is_some());
+    functions.find_map(|function| {
+        let flat = Flat::alone(&library, function);
+        let writers = Writers::of(&flat);
+        let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
+        let lines = function.body.iter().flatten().filter(is_instruction);
+        lines.zip(&flat.steps).find_map(|(line, step)| {
+            let why = match (&line.code, &step.action) {
+                (Code::Other(other), _) if other.base() == "mapa" => "maps shared memory of other CTAs".to_owned(),
+                (Code::Other(other), _) if other.mnemonic.contains("multicast::cluster") => {
+                    "writes to shared memory of other CTAs".to_owned()
+                }
+                // A CTA may compute the address of another one's memory from its own.
+                (_, Action::Access(access)) if access.space == Some(Space::SharedCluster) => {
+                    names_others([&access.address], &flat, &writers)?
+                }
+                (Code::Other(other), Action::Asynchronous(_, operands))
+                    if other.mnemonic.contains("shared::cluster") =>
+                {
+                    names_others(operands.iter().map(|(_, operand)| operand), &flat, &writers)?
+                }
+                (_, Action::Invoke { callee, .. }) if !known.contains(&**callee) && Runtime::of(callee).is_none() => {
+                    "calls what may map shared memory of other CTAs".to_owned()
+                }
+                _ => return None,
+            };
+            Some(format!("line {} {why}", line.number))
+        })
     })
+}
+
+/// That an address of a cluster's shared memory is not known to be one of the CTA itself.
+fn names_others<'o>(operands: impl IntoIterator<Item = &'o Operand>, flat: &Flat, writers: &Writers) -> Option<String> {
+    let is_other = |operand: &Operand| match operand {
+        Operand::Address(base, _) => !is_own(base, flat, writers, DEEPEST),
+        _ => false,
+    };
+    let has_other = operands.into_iter().any(is_other);
+    has_other.then(|| "addresses shared memory of the cluster".to_owned())
+}
+
+/// Whether an address in shared memory is that of a variable, whatever index is added to it.
+fn is_own(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bool {
+    let follow = |operand: &Operand| is_own(operand, flat, writers, depth - 1);
+    match operand {
+        _ if depth == 0 => false,
+        Operand::Symbol(_) => true,
+        Operand::Address(base, _) => follow(base),
+        Operand::Register(register) => {
+            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Action::Compute(mnemonic, sources) = &flat.steps[step].action else { return false };
+            match (mnemonic.split('.').next(), &sources[..]) {
+                (Some("mov" | "cvta"), [source]) => follow(source),
+                (Some("add"), [one, other]) => {
+                    follow(one) && is_offset(other, flat, writers) || follow(other) && is_offset(one, flat, writers)
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
 }

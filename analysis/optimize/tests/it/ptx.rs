@@ -113,7 +113,7 @@ fn loops_that_wait() {
         "",
         "L:; atom.acquire.gpu.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2; st.release.gpu.global.b32 [%rd1], 0",
         OPEN,
-        "- atom.acquire.gpu.global.cas.b32 %r1, [%rd1], 0, 1; + atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], 0, 1; + fence.acquire.gpu;",
+        "",
     );
     // The loop has more to do than to wait.
     check(
@@ -122,6 +122,44 @@ fn loops_that_wait() {
         OPEN,
         "",
     );
+}
+
+/// PTX has no `red.acquire`: the fence stays.
+#[test]
+fn a_reduction_does_not_acquire() {
+    let rest = "ld.global.b32 %r1, [%rd1+64]; st.global.b32 [%rd1+68], %r1";
+    for red in ["red.relaxed.gpu", "red.release.gpu"] {
+        check(
+            "",
+            &format!("{red}.global.add.u32 [%rd1], 1; fence.acq_rel.gpu; {rest}"),
+            ALONE,
+            "- fence.acq_rel.gpu; + fence.acquire.gpu;",
+        );
+    }
+}
+
+/// One edit takes the line of a fence, and another one stands beside it.
+#[test]
+fn a_fence_in_place_of_another_one() {
+    check(
+        "",
+        "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; @%p1 bra L; fence.release.gpu; M:",
+        OPEN,
+        "- ld.acquire.gpu.global.b32 %r1, [%rd1]; + ld.relaxed.gpu.global.b32 %r1, [%rd1]; - fence.release.gpu; + fence.acquire.gpu;",
+    );
+}
+
+/// A CTA that computes addresses of the cluster's shared memory may name that of another one.
+#[test]
+fn shared_memory_of_a_peer() {
+    let of = |address: &str| {
+        format!(
+            "{address} ld.shared::cluster.u32 %r3, [%r2]; ld.acquire.gpu.shared.u32 %r4, [flag]; st.global.b32 [%rd1], %r4"
+        )
+    };
+    let narrowed = "- ld.acquire.gpu.shared.u32 %r4, [flag]; + ld.acquire.cta.shared.u32 %r4, [flag];";
+    check("", &of("mov.u32 %r1, flag; and.b32 %r2, %r1, 4278190079;"), OPEN, "");
+    check("", &of("mov.u32 %r1, flag; add.u32 %r2, %r1, 4;"), OPEN, narrowed);
 }
 
 #[test]
@@ -150,25 +188,18 @@ fn fences_that_another_one_does_for() {
 #[test]
 fn what_nobody_sees() {
     check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", OPEN, "");
-    check(
-        "",
-        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1",
-        ALONE,
-        "- atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; + atom.release.gpu.global.add.u32 %r1, [%rd1+4], 1;",
-    );
-    check(
-        "",
-        "st.global.b32 [%rd1], 1; @%p1 atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1",
-        ALONE,
-        "- @%p1 atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; + @%p1 atom.release.gpu.global.add.u32 %r1, [%rd1+4], 1;",
-    );
-    // Others may acquire from it at a narrower scope than that of those from which it acquires.
-    check(
-        "",
-        "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; ld.acquire.cta.global.b32 %r2, [%rd1+4]; st.global.b32 [%rd1+12], %r2",
-        ALONE,
-        "",
-    );
+    for guard in ["", "@%p1 "] {
+        check(
+            "",
+            &format!("st.global.b32 [%rd1], 1; {guard}ld.acquire.gpu.global.u32 %r1, [%rd1+4]"),
+            ALONE,
+            &format!(
+                "- {guard}ld.acquire.gpu.global.u32 %r1, [%rd1+4]; + {guard}ld.relaxed.gpu.global.u32 %r1, [%rd1+4];"
+            ),
+        );
+    }
+    // The write of the update comes behind its acquire.
+    check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", ALONE, "");
 }
 
 /// What is not known may need every order: copies, and what stands in front of a barrier. Sequential consistency stays.

@@ -2,13 +2,15 @@
 //! run has nothing left to do.
 
 use proptest::{collection::vec, prelude::*, sample::select};
+use ptx_isa::{Code, Line, Module};
 use ptx_lowering::Policy;
+use ptx_optimize::text::{self, Launch, rewrite};
 use ptx_optimize::{Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
 
-const EVENTS: [&str; 16] = [
+const EVENTS: [&str; 17] = [
     "plain",
     "barrier",
     "call g",
@@ -17,6 +19,7 @@ const EVENTS: [&str; 16] = [
     "ld.seq_cst.gpu x",
     "ld.acquire.sys s",
     "st.release.gpu x",
+    "red.release.gpu x",
     "st.relaxed.sys y",
     "cas.acq_rel/relaxed.gpu x",
     "cas.acquire/acquire.sys c",
@@ -73,12 +76,72 @@ fn check(text: &str, features: &str, rewrites: Rewrites) -> Result<(), TestCaseE
     Ok(())
 }
 
+/// Lines of PTX. Some have no indentation, several instructions, or a comment.
+const LINES: [&str; 18] = [
+    "\tld.relaxed.gpu.global.u32 %r1, [%rd1];",
+    "\tld.acquire.gpu.global.u32 %r1, [%rd1];",
+    "ld.acquire.gpu.global.u32 %r2, [%rd2+4];",
+    "\tst.release.gpu.global.u32 [%rd1], %r2;",
+    "\tst.global.u32 [%rd2], %r2;",
+    "\tatom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1;",
+    "\tatom.global.cas.b32 %r1, [%rd1], %r2, %r3; // a comment",
+    "\tred.relaxed.gpu.global.add.u32 [%rd1], 1;",
+    "\tred.release.gpu.global.or.b32 [%rd2], %r1;",
+    "\tfence.acq_rel.gpu;",
+    "fence.release.gpu;",
+    "\tfence.acquire.gpu; fence.acq_rel.sys;",
+    "\t@%p1 fence.sc.gpu;",
+    "\t/* first */ fence.acq_rel.cta;",
+    "\tsetp.eq.u32 %p1, %r1, 0; @%p1 bra L0;",
+    "\t@%p1 bra L1;",
+    "\t@!%p1 bra L0;",
+    "\tbar.sync 0;",
+];
+
+/// A kernel of some of these lines, with two labels.
+fn kernel() -> impl Strategy<Value = String> {
+    (vec(select(&LINES[..]), 0..8), vec(select(&LINES[..]), 0..8), vec(select(&LINES[..]), 0..8)).prop_map(
+        |(first, second, third)| {
+            let body = [first.join("\n"), "L0:".to_owned(), second.join("\n"), "L1:".to_owned(), third.join("\n")].join("\n");
+            format!(
+                ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in)\n{{\n.reg .pred %p<4>;\n\
+                 .reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n{body}\n\tret;\n}}\n"
+            )
+        },
+    )
+}
+
+/// The instructions of a text, but for fences and branches, without what orders.
+fn rest(text: &str) -> Vec<String> {
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
+    let lines = module.functions().flat_map(|function| function.body.iter().flatten()).filter(is_instruction);
+    let words = |text: &str| {
+        let ordering = ["relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"];
+        text.split('.').filter(|word| !ordering.contains(word)).collect::<Vec<_>>().join(".")
+    };
+    lines.map(|line| words(&line.text)).filter(|text| !text.contains("fence") && !text.contains("bra ")).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn all_rewrites_together(text in text(), features in select(vec!["sm_70", "sm_90", "sm_90+ptx86"])) {
         check(&text, features, Rewrites::all())?;
+    }
+
+    #[test]
+    fn each_text_is_ptx_again(text in kernel(), polls in any::<bool>(), alone in any::<bool>()) {
+        let launch = Launch { alone, grid: None };
+        let options = text::Options { polls, launch, ..text::Options::default() };
+        let rewritten = rewrite(&text, &options).expect("PTX");
+        if !polls {
+            prop_assert_eq!(rest(&rewritten.text), rest(&text), "{}", rewritten.text);
+            prop_assert_eq!(rewrite(&rewritten.text, &options).expect("PTX").text, rewritten.text.clone(), "{}", text);
+        }
+        let fault = rewritten.said.iter().find(|said| said.message.contains("found a fault"));
+        prop_assert_eq!(fault, None, "{}", text);
     }
 
     #[test]

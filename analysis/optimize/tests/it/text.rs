@@ -84,11 +84,13 @@ fn kind(text: &str, names: &mut Vec<String>) -> EventKind {
         "st" => Operation::Store(access()),
         "cas" => Operation::CmpXchg { access: access(), failure: order(failure) },
         "fmax" => Operation::Rmw(RmwOp::FMax, access()),
+        "red" => Operation::Rmw(RmwOp::Add, access()),
         op => Operation::Rmw(op.parse().expect("an operation"), access()),
     };
     let success_edge = words.get(2).map(|to| (0, to[1..].parse().expect("a block")));
     let op = AtomicOp { operation, ordering: order(success), scope: SyncScope::Threads(scope) };
-    EventKind::Atomic(Atomic { op, address: address.map(|(address, _)| address), success: success_edge })
+    let can_acquire = parts[0] != "red";
+    EventKind::Atomic(Atomic { op, address: address.map(|(address, _)| address), success: success_edge, can_acquire })
 }
 
 pub fn print(function: &Function, names: &[String]) -> String {
@@ -121,6 +123,7 @@ fn print_event(event: &Event, names: &[String]) -> String {
         Operation::Fence => ("fence".to_owned(), String::new()),
         Operation::Load(_) => ("ld".to_owned(), String::new()),
         Operation::Store(_) => ("st".to_owned(), String::new()),
+        Operation::Rmw(..) if !atomic.can_acquire => ("red".to_owned(), String::new()),
         Operation::Rmw(op, _) => (op.to_string(), String::new()),
         Operation::CmpXchg { failure, .. } => ("cas".to_owned(), format!("/{failure}")),
     };

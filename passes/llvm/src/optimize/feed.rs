@@ -124,6 +124,7 @@ impl<'c> Reader<'_, 'c> {
             op,
             address: pointer.map(|pointer| self.addresses.address(pointer, reach)),
             success: success.filter(|(exchange, _)| *exchange == raw).map(|(_, edge)| edge),
+            can_acquire: true,
         })
     }
 

@@ -181,7 +181,12 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
             Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
             _ => Scope::Sys,
         };
-        Some(Atomic { op, address: asked.address.map(|pointer| self.address(pointer, reach)), success: None })
+        Some(Atomic {
+            op,
+            address: asked.address.map(|pointer| self.address(pointer, reach)),
+            success: None,
+            can_acquire: true,
+        })
     }
 
     /// A pointer as an address that threads of this scope can name.
