@@ -36,6 +36,7 @@ use crate::{
     instruction::Fence,
     module::{Code, Function, Item, Module},
     runtime::Runtime,
+    target::Sm,
     word::{AtomOp, Reduction, Scope, Sem, Space, Type},
 };
 
@@ -82,7 +83,12 @@ pub enum AccessKind {
     Red,
     /// `ldmatrix`, `stmatrix`, and those of `wmma`
     Matrix,
+    /// `discard`: memory may have anything then, as after a weak write.
+    Discard,
 }
+
+/// How many bytes `discard` is for.
+const DISCARDED: u64 = 128;
 
 /// An access of memory by an instruction that is not asynchronous. What it reads stands in [`Step::writes`].
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +109,8 @@ pub struct Access {
     pub scope: Option<Scope>,
     /// `.mmio`
     pub mmio: bool,
+    /// `.nc` and `ldu`: the program says that the memory is not written while the kernel runs, so that no order counts.
+    pub is_read_only: bool,
     /// What `atom` and `red` do.
     pub op: Option<AtomOp>,
     /// Whether it reads.
@@ -119,8 +127,15 @@ impl Access {
         match self.kind {
             // Each thread gives the address of a row.
             AccessKind::Matrix => Some(16).filter(|_| self.ty.is_some()),
+            AccessKind::Discard => Some(DISCARDED),
             _ => self.ty.map(|ty| u64::from(ty.bits()).div_ceil(8) * u64::from(self.elements)),
         }
+    }
+
+    /// The number of bytes of each access that it counts as: an element of a vector, or of a packed type (sections 8.2.4 and 8.2.5).
+    pub fn element_bytes(&self) -> Option<u64> {
+        let ty = self.ty.filter(|_| self.kind != AccessKind::Matrix)?;
+        Some(u64::from(ty.element().unwrap_or(ty).bits()).div_ceil(8))
     }
 
     /// Whether no other thread has this memory, or nobody writes it.
@@ -334,6 +349,16 @@ pub struct Flat {
     pub module_symbols: usize,
     /// The results and the parameters of a function that is alone, in their order.
     pub formals: [Vec<Operand>; 2],
+    /// The GPU that the module is for, if it names one.
+    pub sm: Option<Sm>,
+}
+
+impl Flat {
+    /// Whether a barrier of a CTA waits for the threads that have not exited alone: from sm_70 on (section on `exit` of the manual, and
+    /// independent thread scheduling in CUDA's guide). Before, a thread that has exited is missed.
+    pub fn barriers_skip_exited(&self) -> bool {
+        self.sm.is_none_or(|sm| sm.number() >= 70)
+    }
 }
 
 /// The functions of a module, and its variables.
@@ -343,6 +368,8 @@ pub struct Library<'m> {
     by_name: FxHashMap<String, Symbol>,
     /// The number of all dynamic shared memory.
     dynamic: Option<Symbol>,
+    /// The GPU that the module is for.
+    sm: Option<Sm>,
 }
 
 /// How dynamic shared memory is aligned, whatever a module says.
@@ -351,8 +378,13 @@ const DYNAMIC_ALIGN: u64 = 16;
 impl<'m> Library<'m> {
     /// Those of a module.
     pub fn of(module: &'m Module) -> Self {
-        let mut library =
-            Self { functions: FxHashMap::default(), symbols: Vec::new(), by_name: FxHashMap::default(), dynamic: None };
+        let mut library = Self {
+            functions: FxHashMap::default(),
+            symbols: Vec::new(),
+            by_name: FxHashMap::default(),
+            dynamic: None,
+            sm: module.target.split(',').next().and_then(|sm| sm.trim().parse().ok()),
+        };
         for item in &module.items {
             match item {
                 Item::Function(function) => {

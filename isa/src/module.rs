@@ -17,6 +17,7 @@ use std::{
 
 use crate::{
     asynchronous::{Asynchronous, Family},
+    declaration::Variable,
     instruction::{Guard, Instruction, Name, Statement},
     mnemonic::{Control, Mnemonic},
     parse::{ParseErrors, typed},
@@ -176,6 +177,13 @@ impl Module {
             Item::Function(function) => Some(function),
             Item::Directive(_) => None,
         })
+    }
+}
+
+impl Function {
+    /// A name of the function as the source has it.
+    pub(crate) fn source_name<'n>(&self, name: &'n str) -> &'n str {
+        name.split(&self.mark).next().unwrap_or(name)
     }
 }
 
@@ -393,6 +401,14 @@ struct Scope<'t> {
     ranges: HashSet<&'t str>,
 }
 
+/// The names of the variables that a directive declares, except in parameter space.
+fn variables<'t>(directive: &Directive<'t>) -> impl Iterator<Item = &'t str> {
+    let declared = Variable::read(directive.text.text);
+    let names =
+        syntax::tokens(directive.text).filter(|token| token.kind == TokenKind::Name).map(|token| token.text.text);
+    names.filter(move |name| declared.iter().any(|variable| variable.space.is_some() && variable.name == *name))
+}
+
 /// A name without the digits at its end.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -416,6 +432,7 @@ impl<'s, 't> Scopes<'s, 't> {
                     for declared in directive.registers().map_or(Vec::new(), |(_, declared)| declared) {
                         scopes.declare(current, declared.name.text, declared.count.is_some());
                     }
+                    variables(directive).for_each(|name| scopes.declare(current, name, false));
                 }
                 syntax::Statement::Instruction(_) => {}
             }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
-    ptx::{Code, Function, Head, Instruction, Scope, Space, flow::Direction},
+    ptx::{Atom, Code, Function, Head, Instruction, Scope, Space, flow::Direction},
     sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
@@ -247,6 +247,10 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
         && op.scope != SyncScope::SingleThread
     {
         violations = lost(Loss::NotAtomic, "another thread can write between the read and the write");
+    }
+    let is_global = op.operation.access().is_some_and(|access| access.space == Space::Global);
+    if matches!(instruction, Some(Instruction::Atom(Atom { vec: Some(_), .. }))) && !is_global {
+        violations.extend(lost(Loss::Undefined, "a vector `atom` takes global memory alone"));
     }
     // A fence anywhere behind an `atom` acquires what it has read. What a `red` has read, no fence acquires.
     if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {

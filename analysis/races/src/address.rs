@@ -127,12 +127,23 @@ fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
         Base::Unknown => false,
     };
     match found[..] {
-        [one] => Some(one),
+        [one]
+            if is_pointer(&one.0)
+                || !parts(terms, &single).iter().any(|part| part.1 != one.1 && may_be_pointer(terms, part)) =>
+        {
+            Some(one)
+        }
         _ => {
             let mut sure = found.into_iter().filter(|(base, _)| is_pointer(base));
             sure.next().filter(|_| sure.next().is_none())
         }
     }
+}
+
+/// Whether a part of a sum may itself be what an address begins at: 64 bits that were read from memory, or of which nothing is known.
+fn may_be_pointer(terms: &Terms, (factor, part): &(u64, Term)) -> bool {
+    let is_unknown = matches!(terms.node(*part), Node::Function(..) | Node::Leaf(Leaf { name: LeafName::Any(_), .. }));
+    *factor == 1 && terms.bits(*part) == 64 && is_unknown
 }
 
 /// A place in a variable of local memory, and how far into it, if that is known.

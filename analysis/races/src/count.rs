@@ -10,7 +10,7 @@ use ptx_isa::{AtomOp, Scope};
 use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
-    question::is_of_cta,
+    question::{is_of_cta, may_begin_with_zero},
     threads::{Copy, PAIR, Threads},
 };
 use ptx_solver::{
@@ -56,8 +56,9 @@ fn counter(doubts: &mut Doubts<'_, '_, '_>, add: usize) -> Option<Counter> {
 fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let own = &threads.all[add];
     let (loaded, stored) = (own.touch.loaded?, own.touch.stored?);
-    if !matches!(own.access.op?, AtomOp::Add | AtomOp::Inc) || !threads.is_strong(add) || is_of_cta(threads.flat(), own)
-    {
+    let flat = threads.flat();
+    let is_counter = matches!(own.access.op?, AtomOp::Add | AtomOp::Inc) && may_begin_with_zero(flat, own);
+    if !is_counter || !threads.is_strong(add) || is_of_cta(flat, own) {
         return Some(false);
     }
     threads.keep_pair();

@@ -4,7 +4,7 @@ use ptx_isa::{AtomOp, Scope};
 use rustc_hash::FxHashSet;
 
 use crate::{
-    question::is_of_cta,
+    question::{is_of_cta, may_begin_with_zero},
     threads::{Copy, Threads},
 };
 use ptx_solver::{solve::Answer, term::Term};
@@ -78,12 +78,15 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         })
     }
 
-    /// What it would take for a load to have read what memory has at the beginning: zero, but in shared memory anything. Where the first
+    /// What it would take for a load to have read what memory has at the beginning: zero, but in shared memory and in a variable with
+    /// an initializer anything. Where the first
     /// thread of the CTA has written to it in front of a barrier, that is not to be read any more.
     fn initial(&mut self, load: (usize, Copy)) -> Doubt {
-        let is_of_cta = is_of_cta(self.threads.flat(), &self.threads.all[load.0]);
+        let flat = self.threads.flat();
+        let is_of_cta = is_of_cta(flat, &self.threads.all[load.0]);
+        let is_zero = !is_of_cta && may_begin_with_zero(flat, &self.threads.all[load.0]);
         let mut holds = Vec::new();
-        if let Some(value) = self.threads.loaded(load.0, load.1).filter(|_| !is_of_cta) {
+        if let Some(value) = self.threads.loaded(load.0, load.1).filter(|_| is_zero) {
             let terms = &mut self.threads.questions.eval.terms;
             let zero = terms.constant(0, terms.bits(value));
             holds.push(terms.equal(value, zero));

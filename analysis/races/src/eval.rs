@@ -87,6 +87,11 @@ impl Eval<'_> {
         self.terms.leaf(LeafName::Variable(symbol), shared, 64)
     }
 
+    /// Where the shared memory of a CTA is, in the window that addresses of shared memory are of.
+    pub fn window(&mut self) -> Term {
+        self.terms.leaf(LeafName::Special("shared window".to_owned()), Shared::Cta, 64)
+    }
+
     /// A special register, in 32 bits unless it has 64 or is a predicate.
     pub fn special(&mut self, name: &str) -> Term {
         let (stem, direction) = match name.split_once('.') {
@@ -108,12 +113,12 @@ impl Eval<'_> {
             ("dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" | "gridid" | "nwarpid" | "nsmid", _) => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
             }
-            ("laneid" | "warpid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Thread, 32),
+            ("laneid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Thread, 32),
             // The same for all, as the launch has them (section 10 of the manual).
             (name, None) if name.starts_with("envreg") => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32)
             }
-            ("smid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Cta, 32),
+            // What is volatile, as %smid and %warpid, may differ at each reading (section 10 of the manual).
             _ => self.any(64),
         }
     }

@@ -353,8 +353,9 @@ impl<'p> Prover<'p> {
             self.questions.assumptions.insert(Assumption::Textures);
         }
         let arrivals: Vec<_> = whole.arrivals.clone();
-        self.regions(&known, start, &arrivals);
         let all = self.own(whole.touches);
+        self.regions(&known, start, &arrivals, &all);
+        self.read_only(&all);
         if self.questions.eval.flat.steps.iter().any(is_of_lanes) {
             self.questions.assumptions.insert(Assumption::Lanes);
         }
@@ -412,7 +413,9 @@ impl<'p> Prover<'p> {
             let of = |step: usize| (0..all.len()).filter(move |at| all[*at].touch.step == step);
             let pairs = of(unproved.steps[0]).cartesian_product(of(unproved.steps[1]));
             let mut pairs = pairs.map(|(one, other)| [one, other]).peekable();
-            pairs.peek().is_some() && pairs.all(|pair| orders.is_ordered(pair, unproved.is_across))
+            let is_read_only = |pair: &[usize; 2]| pair.iter().any(|at| all[*at].access.is_read_only);
+            pairs.peek().is_some_and(|pair| !is_read_only(pair))
+                && pairs.all(|pair| orders.is_ordered(pair, unproved.is_across))
         };
         // One that is left is enough for the kernel to be open.
         if self.proof.unproved.iter().all(|unproved| is_ordered(&mut orders, unproved)) {
@@ -470,7 +473,7 @@ impl<'p> Prover<'p> {
     }
 
     /// The intervals from one barrier to the next: what two threads of a CTA do in each, and where they go.
-    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival]) {
+    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival], whole: &[Own]) {
         let blocks = self.blocks;
         let starts = arrivals.iter().filter_map(|arrival| match arrival.target {
             Target::Barrier(block) => Some((Some(block), blocks[block].next()[0], arrival.state.clone())),
@@ -505,6 +508,7 @@ impl<'p> Prover<'p> {
             let walked = self.walk(known, &order, from, start, state);
             self.divergence(&walked.arrivals);
             let mut all = self.own(walked.touches);
+            self.exited(&all, &walked.arrivals, whole);
             let pair = self.pair_of_region();
             if pair != Pair::Cta {
                 all.retain(|own| !self.is_of_cta(own));
@@ -583,8 +587,13 @@ impl<'p> Prover<'p> {
             return;
         }
         let mut two = self.two(self.pair_of_region());
+        let skips_exited = self.questions.eval.flat.barriers_skip_exited();
         for (one, other) in barriers.iter().flat_map(|one| arrivals.iter().map(move |other| (*one, other))) {
             let Target::Barrier(block) = one.target else { continue };
+            let is_of_cta = self.pair_of_region() == Pair::Cta;
+            if other.target == Target::End && skips_exited && is_of_cta && self.is_of_all(block) {
+                continue;
+            }
             let mut conditions = two.holds.clone();
             for (thread, state) in [(0, &one.state), (1, &other.state)] {
                 for term in &state.holds {
@@ -611,6 +620,12 @@ impl<'p> Prover<'p> {
         }
     }
 
+    /// Whether the barrier at the end of a block is for all threads of the CTA, whose number it does not give.
+    fn is_of_all(&self, block: usize) -> bool {
+        let End::Barrier(step, _) = self.blocks[block].end else { return false };
+        matches!(&self.questions.eval.flat.steps[step].action, Action::Barrier(barrier) if !barrier.warp && barrier.threads.is_none())
+    }
+
     /// Each two accesses, of which one is of the first thread and the other of the second one.
     fn pairs(&mut self, all: &[Own], pair: Pair) {
         let mut two = self.two(pair);
@@ -620,20 +635,62 @@ impl<'p> Prover<'p> {
         }
         for (at, one) in all.iter().enumerate() {
             for other in &all[at..] {
-                if let Some(unproved) = self.pair(&mut two, one, other)
-                    && self.unproved.insert((unproved.steps, unproved.is_across))
-                {
-                    self.proof.unproved.push(unproved);
-                }
+                let unproved = self.pair(&mut two, one, other, &[]);
+                self.leave(unproved);
             }
         }
     }
 
-    fn pair(&mut self, two: &mut Two, one: &Own, other: &Own) -> Option<Unproved> {
+    fn leave(&mut self, unproved: Option<Unproved>) {
+        if let Some(unproved) = unproved
+            && self.unproved.insert((unproved.steps, unproved.is_across))
+        {
+            self.proof.unproved.push(unproved);
+        }
+    }
+
+    /// What a thread does in a region in which it may exit, and what others do, also behind the barriers that no longer wait for it: an
+    /// exit orders nothing.
+    fn exited(&mut self, region: &[Own], arrivals: &[Arrival], all: &[Own]) {
+        let barriers = arrivals.iter().filter_map(|own| match own.target {
+            Target::Barrier(block) => Some(self.blocks[block].next()[0]),
+            Target::End => None,
+        });
+        let ends = arrivals.iter().filter(|own| own.target == Target::End).collect_vec();
+        if ends.is_empty() || !self.questions.eval.flat.barriers_skip_exited() {
+            return;
+        }
+        let behind = reached(self.blocks.len(), barriers, |block| self.blocks[block].next(), |_| false);
+        let steps = |block: usize| self.blocks[block].steps.clone();
+        let behind: FxHashSet<usize> = (0..behind.len()).filter(|block| behind[*block]).flat_map(steps).collect();
+        let mut two = self.two(self.pair_of_region());
+        for (end, one) in ends.iter().cartesian_product(region) {
+            for other in all.iter().filter(|own| behind.contains(&own.touch.step)) {
+                let unproved = self.pair(&mut two, one, other, &end.state.holds);
+                self.leave(unproved);
+            }
+        }
+    }
+
+    /// What the program calls read-only, and the kernel writes: no order counts.
+    fn read_only(&mut self, all: &[Own]) {
+        let mut two = self.two(self.pair_of_region());
+        for one in all.iter().filter(|own| own.access.is_read_only) {
+            for other in all.iter().filter(|own| own.access.writes) {
+                let unproved = self.pair(&mut two, one, other, &[]);
+                self.leave(unproved);
+            }
+        }
+    }
+
+    /// Accesses of two threads, of which the first one comes to an end where `ended` holds.
+    fn pair(&mut self, two: &mut Two, one: &Own, other: &Own, ended: &[Term]) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
         let is_strong = are_strong(&one.access, &other.access, two.pair.scope());
-        // Two strong accesses of the same bytes do not race; what is aligned and of one size has the same bytes or none.
-        if writes == [false; 2] || is_strong && one.touch.bytes == other.touch.bytes {
+        // Two strong accesses of the same bytes do not race. Each element of a vector is an access, and what is aligned and of one size has the
+        // same bytes or none.
+        let bytes = [one, other].map(|own| own.access.element_bytes());
+        if writes == [false; 2] || is_strong && bytes[0].is_some() && bytes[0] == bytes[1] {
             return None;
         }
         let mut failed: Option<Unproved> = None;
@@ -648,6 +705,9 @@ impl<'p> Prover<'p> {
                 for term in own.touch.holds.iter().chain(&meeting.holds[thread]) {
                     conditions.push(self.renamed(two, *term, thread));
                 }
+            }
+            for term in ended {
+                conditions.push(self.renamed(two, *term, 0));
             }
             let [x, y] = [0, 1].map(|thread| self.renamed(two, meeting.addresses[thread], thread));
             conditions.push(self.questions.overlap([x, y], [one.touch.bytes, other.touch.bytes]));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use ptx_isa::{
-    Scope, Space,
+    Initial, Scope, Space,
     flat::{Access, Flat},
 };
 use web_time::Instant;
@@ -170,6 +170,16 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
 /// Whether the memory of an access is shared memory, which only threads of one CTA have, or of one cluster.
 pub fn is_of_cta(flat: &Flat, own: &Own) -> bool {
     space_of(flat, own) == Some(Space::Shared)
+}
+
+/// Whether an access is of memory that is zero when the kernel begins, unless the host writes something else there: no variable with an
+/// initializer that is not zero.
+pub fn may_begin_with_zero(flat: &Flat, own: &Own) -> bool {
+    let is_zero = |initial: &Initial| matches!(initial, Initial::Number(0));
+    own.places.iter().all(|place| match place.base {
+        Base::Variable(symbol) => flat.symbols[symbol].variable.initial.iter().all(is_zero),
+        _ => true,
+    })
 }
 
 /// Whether two accesses are strong for each other, so that they do not race if they have the same bytes: with scopes that are not narrower.

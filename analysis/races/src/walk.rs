@@ -332,7 +332,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             Action::Compute(mnemonic, sources) => self.eval.compute(state, mnemonic, sources, count),
             Action::Pass { ty, from } => {
                 let bits = ty.bits().clamp(1, 64);
-                from.iter().map(|from| (self.eval.value(state, from, bits), ty.is_signed())).collect()
+                from.iter().map(|from| (self.passed(state, from, bits), ty.is_signed())).collect()
             }
             Action::Parameter { symbol, offset, ty } => {
                 let bytes = i64::from(ty.bits().div_ceil(8));
@@ -393,6 +393,18 @@ impl<'w, 'f> Walk<'w, 'f> {
             | Action::Trap
             | Action::Argument { .. }
             | Action::Nothing => self.anything(count),
+        }
+    }
+
+    /// What is passed. Of more bits than were passed, nothing is known.
+    fn passed(&mut self, state: &State, from: &Operand, bits: u32) -> Term {
+        let register = match from {
+            Operand::Register(register) => state.register(*register),
+            _ => None,
+        };
+        match register {
+            Some(term) if self.eval.terms.bits(term) < bits => self.eval.any(bits),
+            _ => self.eval.value(state, from, bits),
         }
     }
 
@@ -458,7 +470,14 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             return self.anything(count);
         }
-        let base = Base::of(&self.eval.terms, self.eval.flat, address);
+        let mut base = Base::of(&self.eval.terms, self.eval.flat, address);
+        let mut address = address;
+        // An address of shared memory that is not that of a variable is of another place in each CTA.
+        if access.space.is_some_and(Space::is_shared_cta) && !matches!(base, Base::Variable(_)) {
+            let window = self.eval.window();
+            address = self.eval.terms.add(address, window);
+            base = Base::of(&self.eval.terms, self.eval.flat, address);
+        }
         let value = |this: &mut Self, at: usize| {
             let data = access.data.get(at).filter(|_| access.elements == 1)?;
             Some(this.eval.value(state, data, bits))

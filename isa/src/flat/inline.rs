@@ -12,7 +12,7 @@ use crate::{
     module::{Code, Function, Jump},
     runtime::Runtime,
     syntax::{self, Shape},
-    word::Type,
+    word::{Type, VectorSize},
 };
 
 /// A function in place of its call.
@@ -21,8 +21,10 @@ pub(super) struct Frame<'m> {
     pub number: usize,
     function: &'m Function,
     pub registers: FxHashMap<String, Register>,
-    /// How many bits registers have, by their names or by what these begin with.
+    /// How many bits registers have, by their names or by what these begin with; of a vector register, each element.
     widths: FxHashMap<String, u32>,
+    /// How many elements vector registers have, in the same way.
+    vectors: FxHashMap<String, usize>,
     pub symbols: FxHashMap<String, Symbol>,
     labels: FxHashMap<String, Label>,
     /// Parameters, by what their callers call them: the call, and the name there.
@@ -61,7 +63,8 @@ impl Flat {
     fn build<'m>(library: &Library<'m>, function: &'m Function, limits: Limits, is_alone: bool) -> Self {
         let head = Head::read(&function.head);
         let symbols = library.symbols.clone();
-        let flat = Self { module_symbols: symbols.len(), symbols, head: head.clone(), ..Self::default() };
+        let flat =
+            Self { module_symbols: symbols.len(), symbols, head: head.clone(), sm: library.sm, ..Self::default() };
         let mut builder = Builder {
             library,
             limits,
@@ -109,6 +112,7 @@ impl<'m> Builder<'_, 'm> {
             function,
             registers: FxHashMap::default(),
             widths: FxHashMap::default(),
+            vectors: FxHashMap::default(),
             symbols: FxHashMap::default(),
             labels: FxHashMap::default(),
             parameters: FxHashMap::default(),
@@ -150,7 +154,11 @@ impl<'m> Builder<'_, 'm> {
             && let Some((words, declared)) = directive.registers()
         {
             let width = words.iter().find_map(|word| word.text.parse::<Type>().ok()).map_or(0, Type::bits);
-            frame.widths.extend(declared.iter().map(|declared| (declared.name.text.to_owned(), width)));
+            let names = || declared.iter().map(|declared| declared.name.text.to_owned());
+            frame.widths.extend(names().map(|name| (name, width)));
+            if let Some(vec) = words.iter().find_map(|word| word.text.parse::<VectorSize>().ok()) {
+                frame.vectors.extend(names().map(|name| (name, vec.elements())));
+            }
             return;
         }
         // Those of parameter space are arguments and results of calls, and have no address where calls are inlined.
@@ -163,6 +171,7 @@ impl<'m> Builder<'_, 'm> {
             let symbol = known.unwrap_or(self.flat.symbols.len());
             if known.is_none() {
                 self.variables.insert(key, symbol);
+                let variable = Variable { name: frame.function.source_name(&name).to_owned(), ..variable };
                 self.flat.symbols.push(SymbolName { variable, call: is_of_call.then_some(frame.number) });
             }
             frame.symbols.insert(name, symbol);
@@ -199,8 +208,9 @@ impl<'m> Builder<'_, 'm> {
         if let Some(register) = frame.registers.get(name) {
             return *register;
         }
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let bits = frame.widths.get(name).or_else(|| frame.widths.get(stem)).copied().unwrap_or(0);
+        // An element of a vector register has the width that is declared for the vector.
+        let declared = name.split_once('.').map_or(name, |(vector, _)| vector);
+        let bits = by_name(&frame.widths, declared).unwrap_or(0);
         let register = self.new_register(RegisterName { name: name.into(), offset: None, call: frame.number, bits });
         frame.registers.insert(name.into(), register);
         register
@@ -337,6 +347,24 @@ impl<'m> Builder<'_, 'm> {
             _ => None,
         }
     }
+}
+
+impl Frame<'_> {
+    /// Whether a register of this name is declared.
+    pub fn declares(&self, name: &str) -> bool {
+        self.widths.contains_key(name)
+    }
+
+    /// How many elements a register has that is declared as a vector.
+    pub fn vector(&self, name: &str) -> Option<usize> {
+        by_name(&self.vectors, name)
+    }
+}
+
+/// What is declared of a name, or of a range of names that begin so.
+fn by_name<T: Copy>(declared: &FxHashMap<String, T>, name: &str) -> Option<T> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    declared.get(name).or_else(|| declared.get(stem)).copied()
 }
 
 /// What stands in parentheses.

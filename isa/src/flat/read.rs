@@ -115,13 +115,20 @@ impl<'m> Builder<'_, 'm> {
             "ld" if of.has("proxy::readonly") => Action::Unknown(of.mnemonic()),
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
-            "discard" => Action::Nothing,
+            "discard" => self.access(frame, of),
             _ if row.memory.contains(&Memory::Texture) => Action::Elsewhere(of.mnemonic()),
             "multimem" if !row.is_asynchronous => Action::Elsewhere(of.mnemonic()),
             _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown(of.mnemonic()),
             _ if row.memory.is_empty() => {
                 let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
-                Action::Compute(of.mnemonic(), sources.collect())
+                let sources: Vec<Operand> = sources.collect();
+                match (first, &sources[..], of.find()) {
+                    // A vector as a whole.
+                    ("mov", [Operand::Vector(from)], Some(ty)) if from.len() == writes.len() && from.len() > 1 => {
+                        Action::Pass { ty, from: from.clone() }
+                    }
+                    _ => Action::Compute(of.mnemonic(), sources),
+                }
             }
             _ => Action::Nothing,
         };
@@ -134,6 +141,7 @@ impl<'m> Builder<'_, 'm> {
             "st" => AccessKind::St,
             "atom" => AccessKind::Atom,
             "red" => AccessKind::Red,
+            "discard" => AccessKind::Discard,
             _ => AccessKind::Matrix,
         };
         let is_update = matches!(kind, AccessKind::Atom | AccessKind::Red);
@@ -151,6 +159,7 @@ impl<'m> Builder<'_, 'm> {
         let policy = usize::from(of.has("L2::cache_hint"));
         // The stride of `wmma.load` stands behind the address, too.
         let has_data = of.row.writes || of.words[0] == "wmma";
+        let has_data = has_data && kind != AccessKind::Discard;
         let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| has_data);
         Action::Access(Access {
             kind,
@@ -161,6 +170,7 @@ impl<'m> Builder<'_, 'm> {
             sem,
             scope: of.find(),
             mmio: of.has("mmio"),
+            is_read_only: of.has("nc") || of.words[0] == "ldu",
             op: is_update.then(|| of.find()).flatten(),
             reads: of.row.reads,
             writes: of.row.writes,
@@ -282,10 +292,22 @@ impl<'m> Builder<'_, 'm> {
         if let Some(symbol) = frame.symbols.get(name).or_else(|| self.library.by_name.get(name)) {
             return Operand::Symbol(*symbol);
         }
-        match suffix {
-            Some(suffix) => Operand::Special(format!("{}.{suffix}", name.trim_start_matches('%'))),
-            None if is_special(name) => Operand::Special(name.trim_start_matches('%').into()),
-            None => Operand::Register(self.register(frame, name)),
+        let vector = frame.vector(name);
+        // A register may be declared with the name of a special one.
+        let special = name.strip_prefix('%').filter(|special| SPECIAL_VECTORS.contains(special));
+        let special = special.filter(|_| vector.is_none() && (suffix.is_some() || !frame.declares(name)));
+        match (suffix, special) {
+            (Some(suffix), Some(special)) => special_element(special, suffix),
+            (None, Some(special)) => Operand::Vector(ELEMENTS.map(|element| special_element(special, element)).into()),
+            (Some(suffix), None) => Operand::Register(self.register(frame, &format!("{name}.{}", element(suffix)))),
+            (None, None) => match vector {
+                Some(count) => {
+                    let register = |element| Operand::Register(self.register(frame, &format!("{name}.{element}")));
+                    Operand::Vector(ELEMENTS.into_iter().take(count).map(register).collect())
+                }
+                None if is_special(name) => Operand::Special(name.trim_start_matches('%').into()),
+                None => Operand::Register(self.register(frame, name)),
+            },
         }
     }
 
@@ -345,6 +367,27 @@ fn fence(of: &Reading<'_>) -> Action {
         Some(MembarLevel::Sys) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Sys },
         None => Fence { sem: of.find(), scope: of.find().unwrap_or(Scope::Sys) },
     })
+}
+
+/// The special registers that are vectors (section 10).
+const SPECIAL_VECTORS: [&str; 8] =
+    ["tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"];
+
+/// The elements of a vector register, as the manual names them (section 6.4.3).
+const ELEMENTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// The name of an element among [`ELEMENTS`]: colors name the same ones.
+fn element(suffix: &str) -> &str {
+    let colors = ["r", "g", "b", "a"];
+    colors.iter().position(|color| *color == suffix).map_or(suffix, |index| ELEMENTS[index])
+}
+
+/// An element of a special register. The fourth one is zero.
+fn special_element(name: &str, suffix: &str) -> Operand {
+    match element(suffix) {
+        "w" => Operand::Constant(0),
+        element => Operand::Special(format!("{name}.{element}")),
+    }
 }
 
 /// Registers that the manual defines (section 10).

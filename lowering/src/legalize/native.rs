@@ -74,8 +74,9 @@ fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) 
         (_, FpAtomics::Ieee) => None,
         (_, FpAtomics::Native) => {
             let form = packed::form(ty)?;
-            let anywhere = form.vec.is_none() || matches!(space, Space::Generic | Space::Global);
-            anywhere.then_some(form)
+            // A vector `atom` takes global memory alone. Of a generic address that points to shared memory, it loses the addition.
+            let is_possible = form.vec.is_none() || space == Space::Global;
+            is_possible.then_some(form)
         }
     }
 }

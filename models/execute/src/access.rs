@@ -201,7 +201,9 @@ impl Machine<'_> {
             if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, values, meets) {
                 value = stale;
             }
-            self.touch(cta, at.thread, place, of.bytes, record, new.map(|new| (new & mask) == old), None);
+            let same = new.map(|new| (new & mask) == old);
+            let is_unordered = of.is_read_only;
+            self.touch(cta, at.thread, place, of.bytes, record, same, None, is_unordered);
         }
         if !of.results.is_empty() {
             self.load(warp, at, of, element, value);
@@ -304,7 +306,10 @@ impl Machine<'_> {
         record: Record,
         same: Option<bool>,
         start: Option<&Clock>,
+        is_unordered: bool,
     ) {
+        // No order counts for what the program calls read-only: the thread has seen nothing of what others, and it itself, have written.
+        let unseen = is_unordered.then(|| Clock::new(record.agent));
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
         }
@@ -313,7 +318,7 @@ impl Machine<'_> {
         let is_operation = start.is_some();
         let key = match place {
             Region::Global(piece, at) => {
-                let clock = start.unwrap_or(&cta.order[thread as usize].clock);
+                let clock = unseen.as_ref().or(start).unwrap_or(&cta.order[thread as usize].clock);
                 let access = shadow::Access { clock, record, memory: Fenced::Global, is_operation, cluster };
                 self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
                 (crate::memory::Global::address(piece), at)
@@ -321,7 +326,7 @@ impl Machine<'_> {
             Region::Shared(rank, at) => {
                 let Some(owner) = self.rank(cta, rank) else { return };
                 let Cta { order, shadow: own, .. } = cta;
-                let clock = start.unwrap_or(&order[thread as usize].clock);
+                let clock = unseen.as_ref().or(start).unwrap_or(&order[thread as usize].clock);
                 let access = shadow::Access { clock, record, memory: Fenced::Shared, is_operation, cluster };
                 if owner == cta.index {
                     own.touch(at, bytes, access, &mut races);
@@ -334,7 +339,7 @@ impl Machine<'_> {
         };
         for (earlier, cell) in races.drain(..) {
             let first = cell.max(key.1);
-            if earlier.info.writes() && earlier.info.strong().is_some() {
+            if !is_unordered && earlier.info.writes() && earlier.info.strong().is_some() {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
                 let locations = match place {
                     Region::Shared(rank, _) if self.rank(cta, rank) == Some(cta.index) => &cta.locations,

@@ -162,7 +162,8 @@ impl Machine<'_> {
                 return;
             }
         }
-        if barrier.threads.is_none() && arrived < cta.threads {
+        // From sm_70 on, a barrier is for the threads that have not exited.
+        if barrier.threads.is_none() && arrived < cta.threads && !self.program.barriers_skip_exited {
             let message = format!(
                 "barrier {id} is for all {} threads of the CTA, and {} ended without it",
                 cta.threads,

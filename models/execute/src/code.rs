@@ -83,6 +83,8 @@ pub struct Access {
     pub strong: Option<Scope>,
     /// Its semantics.
     pub sem: Sem,
+    /// Whether the program says that the memory is not written while the kernel runs.
+    pub is_read_only: bool,
     /// What `atom` and `red` do.
     pub rmw: Option<Rmw>,
     /// What is loaded: of 128 bits, two words.
@@ -181,6 +183,8 @@ pub enum Op {
     Unpack(Vec<Option<Reg>>, Source, u32),
     /// A register of 128 bits.
     Move128(Reg, Source),
+    /// Each register becomes a value: a vector as a whole.
+    Moves(Vec<(Option<Reg>, Source)>),
     Access(Box<Access>),
     /// Bytes of a parameter of the kernel.
     Parameter(Vec<Option<(Reg, u32)>>, u32, Type),
@@ -325,6 +329,8 @@ pub struct Program {
     pub touched: Vec<(Vec<Reg>, Vec<Reg>)>,
     /// Whether addresses of mbarriers lose the bit that tells the CTAs of a pair apart, as CUTLASS does it: `and` with this.
     pub masks_peers: bool,
+    /// Whether a barrier waits for the threads that have not exited alone.
+    pub barriers_skip_exited: bool,
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
     /// By line of PTX, the mnemonic.

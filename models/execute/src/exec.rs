@@ -259,6 +259,17 @@ impl Machine<'_> {
                     }
                 }
             }
+            Op::Moves(all) => {
+                for lane in each(lanes) {
+                    let values: Vec<u64> =
+                        all.iter().map(|(_, source)| self.value(cta, warp, base, lane, *source)).collect();
+                    for ((d, _), value) in all.iter().zip(values) {
+                        if let Some(d) = d {
+                            warp.set(base, *d, lane, value);
+                        }
+                    }
+                }
+            }
             Op::Move128(d, source) => {
                 for lane in each(lanes) {
                     let all = self.wide(cta, warp, base, lane, *source, true);
@@ -635,6 +646,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Pack(..)
             | Op::Unpack(..)
             | Op::Move128(..)
+            | Op::Moves(..)
             | Op::Activemask(_)
             | Op::Texture(..)
             | Op::Cvta { .. }

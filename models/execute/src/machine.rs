@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     barriers::Barriers,
     clock::{Agent, Clock, INDEX_BITS, Meeting, Past, cta_of, index_of},
-    code::{Pc, Program},
+    code::{Op, Pc, Program},
     earlier::{Earlier, Grid},
     finding::{Findings, Who, site},
     history::History,
@@ -601,7 +601,12 @@ impl<'r> Machine<'r> {
             true => format!("a write{by} and a write of the same value to `{place}` have no order"),
             false => format!("{}{by} and {} of `{place}` have no order", does(earlier), does(record)),
         };
+        let is_read_only =
+            |step: Pc| matches!(&self.program.steps[step as usize].op, Op::Access(access) if access.is_read_only);
         let help = match grid {
+            None if is_read_only(pc) => {
+                "a load without `.nc`, which is for memory that the kernel does not write".to_owned()
+            }
             None => self.would_order(record, earlier),
             Some(_) if self.would_wait(earlier.agent) => WAIT.to_owned(),
             Some(_) => format!("{WAIT}, and one in the grid in between, which has not waited either"),

@@ -62,7 +62,4 @@ pub enum Condition {
     /// Of addresses.
     #[strum(message = "the addresses have the same constant offset")]
     SameOffset,
-    /// Of a compare and exchange by whose success a loop is left.
-    #[strum(message = "the edge is the one that is taken on success")]
-    Success,
 }

@@ -13,7 +13,7 @@ use ptx_lowering::{
 
 use crate::{
     instruction::{Instruction as Atomic, control_flow},
-    recognize::{Planned, ptx_name},
+    recognize::{Planned, may_be_called, ptx_name},
     value::name,
     version,
 };
@@ -25,6 +25,8 @@ pub struct Kept(Vec<KeptFunction>);
 #[derive(Debug)]
 struct KeptFunction {
     name: String,
+    /// Whether LLVM must print it.
+    is_needed: bool,
     blocks: Vec<BasicBlock>,
     /// Of each operation that stays, how it is described, and what orders or accesses memory in its sequence, without operands.
     chosen: Vec<Option<(String, Vec<String>)>>,
@@ -52,6 +54,7 @@ impl Kept {
             };
             kept.push(KeptFunction {
                 name: name(&all[0].function),
+                is_needed: may_be_called(all[0].function),
                 blocks: blocks.collect(),
                 chosen: all.iter().map(chosen).collect(),
             });
@@ -79,6 +82,7 @@ impl Kept {
         for kept in &self.0 {
             match functions.get(ptx_name(&kept.name).as_str()) {
                 Some(function) => errors.extend(kept.verify(function)),
+                None if !kept.is_needed => {}
                 None => errors.push(wrong(&kept.name, None, "the PTX has no such function")),
             }
         }

@@ -1,14 +1,25 @@
 //! What a module is compiled for, and LLVM's code generator for it.
 
-use std::{ffi::CStr, str::FromStr};
+use std::{
+    ffi::CStr,
+    ptr,
+    str::FromStr,
+    sync::{Mutex, PoisonError},
+};
 
 use inkwell::{
     OptimizationLevel,
     attributes::AttributeLoc,
-    llvm_sys::core::LLVMGetTarget,
+    llvm_sys::{
+        core::{LLVMGetFirstGlobalIFunc, LLVMGetNextGlobalIFunc, LLVMGetTarget},
+        support::LLVMParseCommandLineOptions,
+    },
     module::Module,
-    targets::{CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple},
-    values::FunctionValue,
+    targets::{
+        CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetMachineOptions,
+        TargetTriple,
+    },
+    values::{FunctionValue, GlobalValue},
 };
 use ptx_atomics_common::{Diagnostic, Errors, Settings, settings::ptx_feature};
 use ptx_atomics_version::MAJOR;
@@ -38,15 +49,35 @@ pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
     Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())
 }
 
+/// Checks that a module has no function that a loader chooses: LLVM writes one as an alias, which the assembler of PTX refuses.
+///
+/// # Errors
+/// A diagnostic for each.
+fn require_no_ifunc(module: &Module<'_>) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    // SAFETY: the module is live, and so are its values.
+    unsafe {
+        let mut ifunc = LLVMGetFirstGlobalIFunc(module.as_mut_ptr());
+        while !ifunc.is_null() {
+            let name = name(&GlobalValue::new(ifunc));
+            let message = format!("expected a function, found the ifunc '{name}', which PTX does not have");
+            errors.push(Diagnostic::new(message).help("call the implementation, or choose it by a pointer"));
+            ifunc = LLVMGetNextGlobalIFunc(ifunc);
+        }
+    }
+    errors.or(())
+}
+
 /// LLVM's code generator for a target.
 ///
 /// # Errors
 /// If this LLVM does not know the target, or the module is not for an NVIDIA GPU.
 pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     require_nvptx64(module)?;
+    require_no_ifunc(module)?;
     let triple = triple(module);
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
-    let machine = code_generator(&triple, target, level)?;
+    let machine = code_generator(&triple, target, level, Pointers::of(module))?;
     module.set_triple(&triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     Ok(machine)
@@ -58,25 +89,75 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
 /// If there is none for the target.
 pub fn registered(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     let triple = triple(module);
-    create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level)
+    create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level, Pointers::of(module))
 }
 
-fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
+/// How wide pointers to shared, constant and local memory are. The layout of the module's data says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pointers {
+    Long,
+    /// 32 bits, as XLA and Triton compile (`-nvptx-short-ptr`).
+    Short,
+}
+
+impl Pointers {
+    fn of(module: &Module<'_>) -> Self {
+        let layout = module.get_data_layout();
+        let is_short = layout.as_str().to_string_lossy().split('-').any(|part| part.starts_with("p3:32:"));
+        if is_short { Self::Short } else { Self::Long }
+    }
+
+    /// Tells LLVM's code generators, which have one option of the command line for all modules of a process. It can be set, but not taken
+    /// back.
+    ///
+    /// # Errors
+    /// If a module with short pointers came before one without.
+    fn choose(self) -> Result<(), Errors> {
+        static IS_SHORT: Mutex<bool> = Mutex::new(false);
+        let mut is_short = IS_SHORT.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self, *is_short) {
+            (Self::Long, false) | (Self::Short, true) => {}
+            (Self::Short, false) => {
+                *is_short = true;
+                let arguments = [c"ptx-atomics".as_ptr(), c"-nvptx-short-ptr".as_ptr()];
+                // SAFETY: LLVM reads two strings that end with zero, and the lock keeps others away.
+                unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), ptr::null()) };
+            }
+            (Self::Long, true) => {
+                let message = "expected 32-bit pointers to shared memory, as in a module before, found 64-bit ones";
+                return Err(Diagnostic::new(message).help("compile this module in a process of its own").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn code_generator(
+    triple: &TargetTriple,
+    target: &Target,
+    level: OptimizationLevel,
+    pointers: Pointers,
+) -> Result<TargetMachine, Errors> {
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
-    create(triple, target, level)
+    create(triple, target, level, pointers)
 }
 
-fn create(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
+fn create(
+    triple: &TargetTriple,
+    target: &Target,
+    level: OptimizationLevel,
+    pointers: Pointers,
+) -> Result<TargetMachine, Errors> {
     let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
     let features = format!("+{}", target.ptx.min(NEWEST).feature());
-    let machine = llvm.create_target_machine(
-        triple,
-        stand_in(target.sm),
-        &features,
-        level,
-        RelocMode::Default,
-        CodeModel::Default,
-    );
+    let options = TargetMachineOptions::new()
+        .set_cpu(stand_in(target.sm))
+        .set_features(&features)
+        .set_level(level)
+        .set_reloc_mode(RelocMode::Default)
+        .set_code_model(CodeModel::Default);
+    pointers.choose()?;
+    let machine = llvm.create_target_machine_from_options(triple, options);
     Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM {MAJOR} has no code generator for {target}")))?)
 }
 
@@ -86,7 +167,7 @@ fn create(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> R
 /// If LLVM has no code generator for them.
 pub fn data_layout() -> Result<String, Errors> {
     let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
-    let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None)?;
+    let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None, Pointers::Long)?;
     Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
 }
 

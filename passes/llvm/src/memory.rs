@@ -1,11 +1,11 @@
 //! What memory a pointer points to, as far as LLVM IR shows.
 
 use inkwell::{
-    attributes::{Attribute, AttributeLoc},
+    attributes::Attribute,
     context::AsContextRef,
     llvm_sys::{LLVMCallConv, LLVMOpcode, LLVMTypeKind, core::*},
     module::Module,
-    values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
+    values::{AsValueRef, InstructionValue, PointerValue},
 };
 use ptx_atomics_common::{
     address_space,
@@ -41,8 +41,7 @@ pub fn show_global_pointers(module: &Module<'_>) {
     let kernels = module
         .get_functions()
         .filter(|function| function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32);
-    let found: Vec<_> =
-        kernels.flat_map(|kernel| instructions(kernel).filter(move |i| is_from_structure(*i, kernel))).collect();
+    let found: Vec<_> = kernels.flat_map(|kernel| instructions(kernel).filter(is_from_structure)).collect();
     let space = |number| unsafe { LLVMPointerTypeInContext(module.get_context().as_ctx_ref(), number) };
     let (generic, global) = (space(address_space::number(Space::Generic)), space(address_space::number(Space::Global)));
     unsafe {
@@ -63,7 +62,7 @@ pub fn show_global_pointers(module: &Module<'_>) {
 const DEPTH: usize = 10;
 
 /// Whether an instruction loads a generic pointer from what a kernel takes by value. One that is cast was seen before.
-fn is_from_structure(load: InstructionValue<'_>, kernel: FunctionValue<'_>) -> bool {
+fn is_from_structure(load: &InstructionValue<'_>) -> bool {
     let raw = load.as_value_ref();
     unsafe {
         let ty = LLVMTypeOf(raw);
@@ -78,14 +77,9 @@ fn is_from_structure(load: InstructionValue<'_>, kernel: FunctionValue<'_>) -> b
             let [pointer] = pointers(from)[..] else { break };
             from = pointer;
         }
-        let byval = Attribute::get_named_enum_kind_id("byval");
-        let by_value = (0..).zip(kernel.get_param_iter()).any(|(index, parameter)| {
-            parameter.as_value_ref() == from.raw()
-                && kernel.get_enum_attribute(AttributeLoc::Param(index), byval).is_some()
-        });
         let use_ = LLVMGetFirstUse(raw);
         let cast = |user| !LLVMIsAAddrSpaceCastInst(user).is_null();
-        by_value && !use_.is_null() && !cast(LLVMGetUser(use_))
+        is_by_value(from) && !use_.is_null() && !cast(LLVMGetUser(use_))
     }
 }
 
@@ -103,7 +97,7 @@ fn source<'c>(value: &Value<'c>) -> Source<Value<'c>> {
 /// What a pointer that stands for itself points into.
 fn object(value: Value<'_>) -> Object {
     let (alloca, global) = unsafe { (LLVMIsAAllocaInst(value.raw()), LLVMIsAGlobalValue(value.raw())) };
-    if !alloca.is_null() {
+    if !alloca.is_null() || is_by_value(value) {
         return Object::In(Space::Local);
     }
     let ty = unsafe { LLVMTypeOf(value.raw()) };
@@ -114,6 +108,21 @@ fn object(value: Value<'_>) -> Object {
         Some(Space::Generic) if global.is_null() => Object::Unknown,
         // LLVM resolves the address spaces of all others by itself.
         _ => Object::In(Space::Generic),
+    }
+}
+
+/// Whether a value is a parameter that its function takes by value: memory of the thread, as an `alloca`.
+fn is_by_value(value: Value<'_>) -> bool {
+    unsafe {
+        if LLVMIsAArgument(value.raw()).is_null() {
+            return false;
+        }
+        let function = LLVMGetParamParent(value.raw());
+        let byval = Attribute::get_named_enum_kind_id("byval");
+        let is_it = |index: &u32| LLVMGetParam(function, *index) == value.raw();
+        let index = (0..LLVMCountParams(function)).find(is_it);
+        // Attributes of parameters begin at 1: that of the result is 0.
+        index.is_some_and(|index| !LLVMGetEnumAttributeAtIndex(function, index + 1, byval).is_null())
     }
 }
 

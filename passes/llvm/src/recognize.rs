@@ -175,7 +175,7 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
         let summary = &summaries[&function];
         let called = called(function, &summaries);
         let may_be_written = called.iter().any(|callee| summaries[callee].own.writes);
-        let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
+        let visible = may_be_called(function);
         let (mut blocks, mut named) = (Vec::new(), Vec::new());
         for (block, next) in control_flow(function) {
             let mut operations = Vec::new();
@@ -247,6 +247,12 @@ fn called<'c>(
         }
     }
     found
+}
+
+/// Whether other modules may call a function, so that LLVM must print it.
+pub fn may_be_called(function: FunctionValue<'_>) -> bool {
+    use Linkage::{AvailableExternally, Internal, LinkOnceAny, LinkOnceODR, Private};
+    !matches!(function.get_linkage(), Internal | Private | AvailableExternally | LinkOnceAny | LinkOnceODR)
 }
 
 /// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).

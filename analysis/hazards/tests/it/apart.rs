@@ -5,7 +5,7 @@ use ptx_isa::Module;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 128 .b8 sm[];\n\
                     .visible .entry k(.param .u64 .ptr .global p, .param .u32 n, .param .align 8 .b8 s[16]) .maxntid 384 {\n\
-                    ld.param.u64 %to, [p];\nld.param.u32 %n, [n];\nmov.u32 %tid, %tid.x;\nshr.u32 %group, %tid, 7;\nmov.u32 %sm, sm;\n";
+                    ld.param.u64 %to, [p];\nld.param.u32 %n, [n];\nmov.u32 %thread, %tid.x;\nshr.u32 %group, %thread, 7;\nmov.u32 %sm, sm;\n";
 
 #[track_caller]
 fn are_apart(body: &str) {
@@ -39,7 +39,7 @@ fn what_is_aligned_keeps_its_place_in_a_descriptor() {
 #[test]
 fn there_are_no_more_threads_than_maxntid() {
     are_apart(
-        "shl.b32 %at, %tid, 2;
+        "shl.b32 %at, %thread, 2;
          add.u32 %at, %at, %sm;
          st.shared.b32 [%at], %n;
          bar.sync 0;
@@ -66,10 +66,10 @@ fn the_number_of_a_warpgroup_is_the_same_however_it_is_computed() {
     are_apart(
         "setp.eq.u32 %p0, %group, 0;
          @%p0 bra END;
-         shl.b32 %at, %tid, 7;
+         shl.b32 %at, %thread, 7;
          and.b32 %at, %at, 2147467264;
          add.s32 %at, %at, -16384;
-         and.b32 %lane, %tid, 31;
+         and.b32 %lane, %thread, 31;
          or.b32 %at, %at, %lane;
          add.u32 %at, %at, %sm;
          st.shared.b8 [%at+16384], %n;
@@ -93,7 +93,7 @@ fn a_quotient_with_a_sign_is_known_of_each_thread() {
         format!(
             "setp.eq.u32 %p0, %group, 0;
              @%p0 bra END;
-             add.s32 %x, %tid, -128;
+             add.s32 %x, %thread, -128;
              shr.s32 %sign, %x, 31;
              shr.u32 %sign, %sign, 25;
              add.s32 %x, %x, %sign;
@@ -122,8 +122,8 @@ fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
         format!(
             "min.s32 %rows, %n, {rows};
              shl.b32 %rows, %rows, 3;
-             setp.lt.s32 %p0, %tid, %rows;
-             shl.b32 %at, %tid, 4;
+             setp.lt.s32 %p0, %thread, %rows;
+             shl.b32 %at, %thread, 4;
              add.u32 %at, %at, %sm;
              @%p0 st.shared.b32 [%at], %n;
              bar.sync 0;
@@ -138,8 +138,8 @@ fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
 fn a_thread_adds_what_it_has_itself() {
     let copied = |from: u32| {
         format!(
-            "xor.b32 %x, %tid, 5;
-             sub.u32 %x, %x, %tid;
+            "xor.b32 %x, %thread, 5;
+             sub.u32 %x, %x, %thread;
              shl.b32 %x, %x, 4;
              add.u32 %at, %x, %sm;
              st.shared.b32 [%at+1024], %n;
@@ -172,7 +172,7 @@ fn a_parameter_is_known_whose_address_is_in_a_register() {
 #[test]
 fn bits_without_the_upper_ones_are_the_lower_ones() {
     are_apart(
-        "and.b32 %lane, %tid, 31;
+        "and.b32 %lane, %thread, 31;
          shr.u32 %half, %lane, 4;
          shl.b32 %at, %lane, 4;
          shl.b32 %half, %half, 8;
@@ -187,7 +187,7 @@ fn bits_without_the_upper_ones_are_the_lower_ones() {
 #[test]
 fn of_a_swizzled_address_nothing_is_wrong() {
     let found = findings(
-        "shl.b32 %at, %tid, 4;
+        "shl.b32 %at, %thread, 4;
          add.u32 %at, %at, %sm;
          add.u32 %at, %at, 8192;
          xor.b32 %at, %at, 32;

@@ -41,10 +41,10 @@ fn a_ring_of_three() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
          ld.param.u32 %n, [n];
-         mov.u32 %tid, %tid.x;
+         mov.u32 %thread, %tid.x;
          mov.b32 %base, sm;
-         mad.lo.s32 %own, %tid, 16, %base;
-         xor.b32 %other, %tid, 64;
+         mad.lo.s32 %own, %thread, 16, %base;
+         xor.b32 %other, %thread, 64;
          mad.lo.s32 %read, %other, 16, %base;
          cp.async.cg.shared.global [%own], [%rd0], 16;
          cp.async.commit_group; // R7
@@ -85,9 +85,9 @@ fn a_ring_by_remainders() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
          ld.param.u32 %n, [n];
-         mov.u32 %tid, %tid.x;
+         mov.u32 %thread, %tid.x;
          mov.b32 %base, sm;
-         mad.lo.s32 %own, %tid, 16, %base;
+         mad.lo.s32 %own, %thread, 16, %base;
          cp.async.cg.shared.global [%own], [%rd0], 16;
          cp.async.commit_group; // not needed
          cp.async.cg.shared.global [%own+8192], [%rd0], 16;
@@ -134,9 +134,9 @@ fn a_ring_of_two() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
          ld.param.u32 %n, [n];
-         mov.u32 %tid, %tid.x;
+         mov.u32 %thread, %tid.x;
          mov.b32 %base, sm;
-         mad.lo.s32 %own, %tid, 16, %base;
+         mad.lo.s32 %own, %thread, 16, %base;
          cp.async.cg.shared.global [%own], [%rd0], 16;
          cp.async.commit_group; // R7
          mov.b32 %i, 0;
@@ -167,11 +167,11 @@ fn a_ring_of_two() {
 fn what_no_thread_reaches() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
-         mov.u32 %tid, %tid.x;
+         mov.u32 %thread, %tid.x;
          mov.b32 %base, sm;
-         and.b32 %low, %tid, 3;
+         and.b32 %low, %thread, 3;
          mul.lo.s32 %row, %low, 288;
-         and.b32 %high, %tid, 60;
+         and.b32 %high, %thread, 60;
          xor.b32 %swizzled, %row, %high;
          add.s32 %at, %base, %swizzled;
          cp.async.cg.shared.global [%base+1024], [%rd0], 16;
@@ -220,14 +220,14 @@ fn a_ring_of_two_that_is_stored() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
          ld.param.u32 %n, [n];
-         mov.u32 %tid, %tid.x;
-         setp.eq.u32 %leader, %tid, 0;
+         mov.u32 %thread, %tid.x;
+         setp.eq.u32 %leader, %thread, 0;
          mov.b32 %i, 0;
          LOOP:
          and.b32 %stage, %i, 1;
          mov.b32 %base, sm;
          mad.lo.s32 %from, %stage, 2048, %base;
-         mad.lo.s32 %own, %tid, 16, %from;
+         mad.lo.s32 %own, %thread, 16, %from;
          @%leader cp.async.bulk.wait_group.read 1; // R7
          bar.sync 0; // R7
          st.shared.b32 [%own], %i;
@@ -249,11 +249,11 @@ fn a_ring_of_two_that_is_stored() {
 fn a_tensor_map_and_a_tile() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
-         mov.u32 %tid, %tid.x;
-         setp.eq.u32 %leader, %tid, 0;
+         mov.u32 %thread, %tid.x;
+         setp.eq.u32 %leader, %thread, 0;
          mov.b32 %base, sm;
-         mad.lo.s32 %own, %tid, 16, %base;
-         st.shared.b32 [%own], %tid;
+         mad.lo.s32 %own, %thread, 16, %base;
+         st.shared.b32 [%own], %thread;
          tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0], [sm+4096], 128;
          fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;
          fence.proxy.async.shared::cta; // R4

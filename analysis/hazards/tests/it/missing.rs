@@ -53,8 +53,8 @@ fn copies_with_mbarriers_of_their_own_lack_each_a_wait() {
     let found = findings(
         ".shared .align 8 .b64 bars[2];
          ld.param.u64 %from, [p];
-         mov.u32 %tid, %tid.x;
-         setp.eq.u32 %p0, %tid, 0;
+         mov.u32 %thread, %tid.x;
+         setp.eq.u32 %p0, %thread, 0;
          @%p0 mbarrier.init.shared::cta.b64 [bars], 1;
          @%p0 mbarrier.init.shared::cta.b64 [bars+8], 1;
          @%p0 fence.mbarrier_init.release.cluster;

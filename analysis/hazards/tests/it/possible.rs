@@ -9,7 +9,7 @@ fn kernel(limit: &str, body: &str) -> Module {
         ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 16 .b8 buf[];\n\
          .shared .align 8 .b64 bars[4];\n\
          .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) {limit} {{\nld.param.u64 %to, [p];\n\
-         ld.param.u32 %n, [n];\nmov.u32 %tid, %tid.x;\nsetp.eq.u32 %first, %tid, 0;\n{body}\nret;\n}}\n"
+         ld.param.u32 %n, [n];\nmov.u32 %thread, %tid.x;\nsetp.eq.u32 %first, %thread, 0;\n{body}\nret;\n}}\n"
     );
     text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
@@ -32,8 +32,8 @@ fn cause(module: &Module, options: &Options) -> Option<Cause> {
 /// A write at a swizzled address, and a copy of what is written.
 fn swizzled(base: &str, fence: &str) -> Module {
     let body = format!(
-        "mov.u32 %a, buf;\n{base}shl.b32 %b, %tid, 4;\nadd.u32 %b, %b, %a;\nshr.u32 %c, %b, 3;\nand.b32 %c, %c, 112;\n\
-         xor.b32 %b, %c, %b;\nst.shared.b32 [%b], %tid;\n{fence}bar.sync 0;\n@!%first bra E;\n\
+        "mov.u32 %a, buf;\n{base}shl.b32 %b, %thread, 4;\nadd.u32 %b, %b, %a;\nshr.u32 %c, %b, 3;\nand.b32 %c, %c, 112;\n\
+         xor.b32 %b, %c, %b;\nst.shared.b32 [%b], %thread;\n{fence}bar.sync 0;\n@!%first bra E;\n\
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%a], 512;\ncp.async.bulk.commit_group;\n\
          cp.async.bulk.wait_group 0;\nE:"
     );
@@ -52,7 +52,7 @@ fn a_swizzled_address_has_its_base() {
 
 #[test]
 fn the_size_of_a_cta_is_not_guessed() {
-    let body = "shl.b32 %at, %tid, 2;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\nbar.sync 0;\n\
+    let body = "shl.b32 %at, %thread, 2;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\nbar.sync 0;\n\
                 @!%first bra E;\ncp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\n\
                 cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nE:";
     let module = kernel("", body);
@@ -70,7 +70,7 @@ fn the_size_of_a_cta_is_not_guessed() {
 /// Two rows that each thread copies 16 bytes of, a write behind them in memory, and a read of what other threads have copied.
 fn rows(second: u32, write: u32, behind: &str) -> Module {
     let body = format!(
-        "mov.u32 %sm, buf;\nshl.b32 %at, %tid, 4;\nadd.u32 %at, %at, %sm;\nshl.b32 %w, %tid, 2;\n\
+        "mov.u32 %sm, buf;\nshl.b32 %at, %thread, 4;\nadd.u32 %at, %at, %sm;\nshl.b32 %w, %thread, 2;\n\
          add.u32 %w, %w, %sm;\ncp.async.cg.shared.global [%at], [%to], 16;\n\
          cp.async.cg.shared.global [%at+{second}], [%to+{second}], 16;\ncp.async.commit_group;\n\
          st.shared.b32 [%w+{write}], %n;\n{behind}\nld.shared.b32 %v, [%w];"
@@ -103,7 +103,7 @@ fn rows_of_copies_say_how_many_threads_there_are() {
 fn copies_that_not_all_threads_do_are_no_rows() {
     let body = |guard: &str| {
         format!(
-            "mov.u32 %sm, buf;\nshl.b32 %at, %tid, 4;\nadd.u32 %at, %at, %sm;\nsetp.lt.u32 %some, %tid, 128;\n\
+            "mov.u32 %sm, buf;\nshl.b32 %at, %thread, 4;\nadd.u32 %at, %at, %sm;\nsetp.lt.u32 %some, %thread, 128;\n\
              setp.lt.u32 %n1, %n, 128;\n{guard}cp.async.cg.shared.global [%at], [%to], 16;\n\
              {guard}cp.async.cg.shared.global [%at+2048], [%to+2048], 16;\ncp.async.wait_all;\nbar.sync 0;\nE:"
         )
@@ -165,7 +165,7 @@ fn a_scope_that_is_left_out_is_a_warning() {
 fn one_option_settles_one_finding() {
     let module = kernel(
         "",
-        "shl.b32 %at, %tid, 4;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\n\
+        "shl.b32 %at, %thread, 4;\nmov.u32 %sm, buf;\nadd.u32 %at, %at, %sm;\nst.shared.b32 [%at], %n;\n\
          st.shared.b32 [%at+8], %n;\nbar.sync 0;\n@!%first bra E;\n\
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\ncp.async.bulk.commit_group;\n\
          cp.async.bulk.wait_group 0;\nE:",
@@ -188,9 +188,9 @@ fn guarded(offset: u32) -> Module {
     kernel(
         ".reqntid 256",
         &format!(
-            "mov.u32 %sm, buf;\nshr.u32 %x, %tid, 3;\nand.b32 %x, %x, 7;\nxor.b32 %x, %x, %tid;\nshl.b32 %a, %x, 4;\n\
-             add.u32 %a, %a, %sm;\nsetp.lt.s32 %p, %tid, %n;\n@%p cp.async.cg.shared.global [%a], [%to], 16;\n\
-             cp.async.commit_group;\ncp.async.wait_group 0;\nand.b32 %r, %tid, 7;\nshl.b32 %r, %r, 4;\n\
+            "mov.u32 %sm, buf;\nshr.u32 %x, %thread, 3;\nand.b32 %x, %x, 7;\nxor.b32 %x, %x, %thread;\nshl.b32 %a, %x, 4;\n\
+             add.u32 %a, %a, %sm;\nsetp.lt.s32 %p, %thread, %n;\n@%p cp.async.cg.shared.global [%a], [%to], 16;\n\
+             cp.async.commit_group;\ncp.async.wait_group 0;\nand.b32 %r, %thread, 7;\nshl.b32 %r, %r, 4;\n\
              add.u32 %r, %r, %sm;\nld.shared.b32 %v, [%r+{offset}];"
         ),
     )

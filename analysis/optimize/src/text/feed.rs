@@ -211,7 +211,6 @@ impl Reader<'_, '_> {
             Action::Invoke { callee, .. } => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
             Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown(_) => unknown(),
             Action::Nothing if mnemonic(text).starts_with("griddepcontrol") => unknown(),
-            Action::Nothing if mnemonic(text).starts_with("discard") => Some(EventKind::Plain),
             _ => None,
         }
     }

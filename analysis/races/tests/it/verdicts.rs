@@ -129,7 +129,7 @@ fn numbers_of_the_solver() {
         RACE,
     );
     check(
-        "setp.ne.u32 %p1, %r0, 123456;\n@%p1 bra END;\nsetp.lt.u32 %p2, %r1, 7;\n@%p2 bra END;\nbar.sync 0;\nEND:",
+        "setp.ne.u32 %p1, %r0, 123456;\n@%p1 bra END;\nsetp.lt.u32 %p2, %r1, 7;\n@%p2 bar.sync 1;\nbar.sync 0;\nEND:",
         DIVERGENT,
     );
 }
@@ -149,7 +149,9 @@ fn barriers_order() {
     check(&exchange("bar.warp.sync -1;"), FREE);
     check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
     check(&exchange("membar.cta;"), RACE);
-    check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", DIVERGENT);
+    // Threads that exit are not waited for; those that wait elsewhere are.
+    check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", FREE);
+    check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;\n@!%p1 bar.sync 1;", DIVERGENT);
     check("setp.lt.u32 %p1, %r0, 7;\n@%p1 bar.sync 0;", FREE);
 }
 
@@ -222,11 +224,91 @@ fn atomics_have_scopes() {
     check("red.relaxed.gpu.global.add.u32 [%rd1], 1;\nld.global.u32 %r5, [%rd1];", RACE);
 }
 
+/// A barrier waits for the threads that have not exited (R01 of 2026-11), and an exit orders nothing.
+#[test]
+fn early_exits() {
+    let of = |exits: &str, first: &str, last: &str| {
+        format!("setp.ge.u32 %p1, %r1, 40;\n{exits}\n{first}\n@%p1 bra END;\nbar.sync 0;\n{last}\nEND:")
+    };
+    let other =
+        "sub.u32 %r5, 39, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
+    check(&of("@%p1 bra END;", "st.shared.u32 [%rd2], %r1;", other), FREE);
+    // A thread writes, and exits: no other one is behind that.
+    let beyond =
+        "add.u32 %r5, %r1, 24;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
+    check(&of("", "st.shared.u32 [%rd2], %r1;", other), FREE);
+    check(&of("", "st.shared.u32 [%rd2], %r1;", beyond), RACE);
+}
+
+/// What the program calls read-only is not written, whatever is in between.
+#[test]
+fn read_only_memory() {
+    let of = |load: &str| {
+        format!(
+            "st.global.u32 [%rd3], 1;\nbar.sync 0;\nxor.b32 %r5, %r2, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd1, %rd4;\n{load} %r6, [%rd6];"
+        )
+    };
+    check(&of("ld.global.u32"), FREE);
+    check(&of("ld.global.nc.u32"), RACE);
+    check("ld.global.nc.u32 %r6, [%rd3];\nst.shared.u32 [%rd2], %r6;", FREE);
+}
+
+/// `discard` is a weak write of 128 bytes.
+#[test]
+fn discarded_memory() {
+    let of = |between: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0;\n@!%p1 discard.global.L2 [%rd1], 128;\n{between}ld.global.u32 %r5, [%rd1+124];"
+        )
+    };
+    check(&of(""), RACE);
+}
+
+/// Each element of a vector is an access, and strong accesses of other sizes race.
+#[test]
+fn elements_of_strong_accesses() {
+    let of = |load: &str| {
+        format!("setp.eq.u32 %p1, %r1, 0;\n@%p1 red.relaxed.gpu.global.add.noftz.f16x2 [%rd1], %r1;\n{load}")
+    };
+    check(&of("ld.relaxed.gpu.global.b32 %r5, [%rd1];"), OPEN);
+    check("st.relaxed.gpu.global.v2.b32 [%rd1], {%r1, %r1};\nld.relaxed.gpu.global.b32 %r5, [%rd1+4];", FREE);
+    check("st.relaxed.gpu.global.v2.b32 [%rd1], {%r1, %r1};\nld.relaxed.gpu.global.b64 %rd6, [%rd1];", RACE);
+}
+
+/// Registers whose values change while a thread runs are no constants, and those of vectors are known by their elements.
+#[test]
+fn special_and_vector_registers() {
+    let store = "mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
+    check(&format!("{{\n.reg .v4 .u32 all;\nmov.v4.u32 all, %tid;\nmov.u32 %r5, all.x;\n{store}\n}}"), FREE);
+    check(&format!("{{\n.reg .v2 .u32 tid;\nmov.u32 tid.x, 3;\nmov.u32 %r5, tid.x;\n{store}\n}}"), RACE);
+    let guarded = |register: &str| {
+        format!(
+            "mov.u32 %r5, %{register};\nmov.u32 %r6, %{register};\nsetp.eq.u32 %p1, %r5, %r6;\n@%p1 bra END;\nst.shared.u32 [buf], %r1;\nEND:"
+        )
+    };
+    check(&guarded("laneid"), FREE);
+    ["smid", "warpid"].into_iter().for_each(|register| check(&guarded(register), OPEN));
+}
+
+/// Variables of two blocks of one function are two, also where they have one name.
+#[test]
+fn variables_of_two_blocks() {
+    let of = |first: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r1, 0;\n{{ .{first} .u32 s; st.{first}.u32 [s], %r1; }}\n\
+             {{ .shared .u32 s; @%p1 st.shared.u32 [s], %r1; @!%p1 ld.shared.u32 %r5, [s]; }}"
+        )
+    };
+    check(&of("local"), RACE);
+    let apart = "setp.eq.u32 %p1, %r1, 0;\n{ .shared .u32 s; @%p1 st.shared.u32 [s], %r1; }\n{ .shared .u32 s; @!%p1 ld.shared.u32 %r5, [s]; }";
+    check(apart, FREE);
+}
+
 #[test]
 fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
     let together = |fence: &str| {
         format!(
-            "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [buf], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [buf];\n{fence}\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bar.sync 0;"
+            "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [buf], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [buf];\n{fence}\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bar.sync 0;\n@!%p2 bar.sync 1;"
         )
     };
     check(&together(""), FREE);

@@ -146,7 +146,7 @@ impl Machine<'_> {
         let (agent, epoch) = self.begin_of(cta, Chain::Init(at.thread), at.thread);
         let of_init = record(agent, epoch, Info::new(at.pc, 8, None, true));
         if self.options.races {
-            self.touch(cta, at.thread, place, 8, of_init, None, None);
+            self.touch(cta, at.thread, place, 8, of_init, None, None, false);
         }
         cta.order[at.thread as usize].clock.see(agent, epoch);
         self.write(cta, place, &[0; 8]);
@@ -170,7 +170,7 @@ impl Machine<'_> {
         if self.options.races {
             let clock = &cta.order[at.thread as usize].clock;
             let access = record(clock.agent, clock.own, Info::new(at.pc, 8, None, ends));
-            self.touch(cta, at.thread, place, 8, access, None, None);
+            self.touch(cta, at.thread, place, 8, access, None, None, false);
         }
     }
 

@@ -49,7 +49,7 @@ impl Machine<'_> {
             return false;
         }
         if self.options.races {
-            self.touch(cta, thread, place, bytes, record, None, Some(start));
+            self.touch(cta, thread, place, bytes, record, None, Some(start), false);
         }
         true
     }

@@ -69,6 +69,7 @@ impl Machine<'_> {
         let rmw = operation(of);
         let access = Access {
             kind: if rmw.is_some() { AccessKind::Red } else { AccessKind::St },
+            is_read_only: false,
             address,
             space: Space::Global,
             ty,

@@ -56,6 +56,7 @@ pub fn decode(
         program.touched = Vec::new();
     }
     program.places = Places::of_module(module);
+    program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
     program
 }
 
@@ -68,7 +69,7 @@ fn is_entry(function: &ptx_isa::Function) -> bool {
 enum Home {
     /// At an address of its state space.
     At(u64),
-    /// In shared memory, by its function and its name.
+    /// In shared memory: by its name if it is the module's, else by its function and its number there.
     Shared(String),
     /// In local memory, from the beginning of the function's own.
     Local(i64),
@@ -176,8 +177,11 @@ impl<'f> Frame<'f> {
                 None => Home::Param(frame.allocate(variable.bytes(), align)),
                 Some(Space::Local) => Home::Local(frame.allocate(variable.bytes(), align)),
                 Some(space) if space.is_shared() => {
-                    let owner = if index < flat.module_symbols { "" } else { &*flat.calls[0].function };
-                    let key = format!("{owner}::{}", variable.name);
+                    // Blocks of one function may have variables of the same name.
+                    let key = match index < flat.module_symbols {
+                        true => variable.name.clone(),
+                        false => format!("{}::{index}", flat.calls[0].function),
+                    };
                     shared.add(key.clone(), variable);
                     Home::Shared(key)
                 }
@@ -322,7 +326,9 @@ impl<'f> Frame<'f> {
     fn op(&self, step: &flat::Step, entry: Pc) -> Result<Op, String> {
         Ok(match &step.action {
             Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step)?,
-            Action::Pass { .. } | Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
+            // What executes functions by themselves has no parameters to pass: it is a vector.
+            Action::Pass { from, .. } => Op::Moves(std::iter::zip(self.regs(step), self.sources(from)).collect()),
+            Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
             Action::Parameter { symbol, offset, ty } => match &self.symbols[*symbol] {
                 Home::At(at) if self.is_kernel => {
                     let at = at.wrapping_sub(window::PARAM).wrapping_add_signed(*offset);
@@ -350,6 +356,7 @@ impl<'f> Frame<'f> {
                     operands: operands.map(|one| self.given(one)).collect(),
                 }))
             }
+            Action::Access(access) if access.kind == AccessKind::Discard => self.discard(access),
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
             // It says that others may begin, and orders nothing.
@@ -441,9 +448,29 @@ impl<'f> Frame<'f> {
             bytes: u64::from(ty.bits().div_ceil(8)),
             strong: None,
             sem: ptx_isa::Sem::Weak,
+            is_read_only: false,
             rmw: None,
             results,
             data,
+            swap: None,
+        }))
+    }
+
+    /// `discard`: zeros are as good as any values that memory may have then.
+    fn discard(&self, access: &flat::Access) -> Op {
+        const WORD: u64 = 16;
+        Op::Access(Box::new(Access {
+            kind: AccessKind::St,
+            address: self.address(&access.address),
+            space: access.space.unwrap_or(Space::Generic),
+            ty: Type::B128,
+            bytes: WORD,
+            strong: None,
+            sem: access.sem,
+            is_read_only: false,
+            rmw: None,
+            results: Vec::new(),
+            data: vec![Source::Nothing; (access.bytes().unwrap_or_default() / WORD) as usize],
             swap: None,
         }))
     }
@@ -478,6 +505,7 @@ impl<'f> Frame<'f> {
             bytes: u64::from(ty.bits().div_ceil(8)),
             strong: access.strong(),
             sem: access.sem,
+            is_read_only: access.is_read_only,
             rmw,
             results: self.wide(step),
             data,

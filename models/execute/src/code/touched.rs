@@ -25,6 +25,7 @@ pub fn reads(op: &Op) -> Vec<Reg> {
         Op::Compute(of) => of.sources[..of.count].to_vec(),
         Op::Pack(_, _, parts, _) => parts.clone(),
         Op::Unpack(_, source, _) | Op::Move128(_, source) => vec![*source],
+        Op::Moves(all) => all.iter().map(|(_, source)| *source).collect(),
         Op::Access(of) => of.data.iter().copied().chain(of.swap).chain([of.address.base]).collect(),
         Op::Collective(of, mask, _) => {
             use super::Collective::{Barrier, Elect, Match, Redux, Shuffle, Vote};

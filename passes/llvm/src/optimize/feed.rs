@@ -65,7 +65,7 @@ pub fn feed<'c>(
         next.dedup();
         // SAFETY: the module was verified, so that every block ends with a terminator.
         let terminator = unsafe { LLVMGetBasicBlockTerminator(block.as_mut_ptr()) };
-        let (end, branch) = unsafe { (end(terminator)?, success(terminator, options)) };
+        let (end, branch) = unsafe { (end(terminator)?, success(terminator)) };
         let success = branch.and_then(|(exchange, successor)| Some((exchange, (index, position(&blocks, successor)?))));
         let events = block.get_instructions().filter_map(|instruction| reader.event(instruction, success)).collect();
         made.push(Block { events, next, end, ..Block::default() });
@@ -169,7 +169,7 @@ unsafe fn end(terminator: LLVMValueRef) -> Option<End> {
 ///
 /// # Safety
 /// It is the terminator of a live block.
-unsafe fn success(terminator: LLVMValueRef, options: &Options) -> Option<(LLVMValueRef, LLVMBasicBlockRef)> {
+unsafe fn success(terminator: LLVMValueRef) -> Option<(LLVMValueRef, LLVMBasicBlockRef)> {
     // SAFETY: each accessor is called on the kind of value that LLVM's C API defines it for.
     unsafe {
         if !is_conditional_branch(terminator) {
@@ -190,7 +190,6 @@ unsafe fn success(terminator: LLVMValueRef, options: &Options) -> Option<(LLVMVa
             }
             None => (field(condition).filter(|(_, field)| *field == 1)?.0, negated),
         };
-        let negated = negated != options.met(Condition::Success, false);
         let [taken, other] =
             [u32::from(negated), u32::from(!negated)].map(|number| LLVMGetSuccessor(terminator, number));
         let in_block = LLVMGetInstructionParent(exchange) == LLVMGetInstructionParent(terminator);
