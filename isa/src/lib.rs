@@ -46,6 +46,7 @@ pub mod flow;
 mod form;
 pub mod graph;
 mod instruction;
+pub mod legality;
 pub mod mnemonic;
 mod module;
 mod parse;

@@ -280,6 +280,11 @@ impl Mnemonic {
         MNEMONICS.iter().filter(begins).max_by_key(|row| row.words.len())
     }
 
+    /// Every row.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        MNEMONICS.iter()
+    }
+
     /// The rows for the mnemonics in a text, which need not be PTX: a template of inline assembly has names for operands. A
     /// register with the name of an instruction counts as one.
     pub fn all_in(text: &str) -> impl Iterator<Item = &'static Self> {

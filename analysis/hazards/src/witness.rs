@@ -246,10 +246,10 @@ impl Search<'_> {
         let mut device = Device::new(self.module, options)?;
         let launch = tried.launch.launch(&mut device);
         let report = device.launch(&launch)?;
-        self.all.steps += report.time;
+        self.all.steps += report.work;
         if self.proposed.iter().any(|finding| finding.rule == Some(Rule::R14)) {
             let second = device.launch(&Launch { dependent: true, ..launch })?;
-            self.all.steps += second.time;
+            self.all.steps += second.work;
             self.keep_early(tried, seed, schedule, second.findings);
         }
         // What comes behind an access that went astray is garbage.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
     Family, Function, Module,
-    flat::{self, Action, Flat, Library},
+    flat::{self, Action, Flat, Library, Operand},
 };
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What a user says of launches, and how long a kernel may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// How many threads a CTA has; what the PTX says goes before.
     pub block: Option<[u32; 3]>,
@@ -31,13 +31,16 @@ pub struct Options {
     pub cluster: Option<[u32; 3]>,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
+    /// What parameters are that are numbers: the name, or for a part of a struct `name+offset`.
+    pub numbers: Vec<(String, u64)>,
     /// How long a kernel may take: the proof half of it, the search for executions three fifths of what is left, remedies the rest.
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { block: None, grid: None, cluster: None, may_alias: false, limit: Duration::from_secs(10) }
+        let limit = Duration::from_secs(10);
+        Self { block: None, grid: None, cluster: None, may_alias: false, numbers: Vec::new(), limit }
     }
 }
 
@@ -110,6 +113,7 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
+    give(&mut flat, &options.numbers);
     let sizes = Sizes::of(&flat, options.block, options.grid, options.cluster);
     let has_block = flat.head.required_threads.or(options.block).is_some();
     let start = Instant::now();
@@ -122,9 +126,11 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     }
     let given = Given {
         block: options.block,
-        grid: options.grid,
+        // A kernel that reads no index of a CTA is taken for one of one CTA, as in the proof.
+        grid: options.grid.or(if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None }),
         cluster: options.cluster,
         most: Some(sizes.most),
+        numbers: options.numbers.clone(),
         ..Given::default()
     };
     let proposed = proposed(&flat, &proof);
@@ -140,7 +146,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     // Where guessed numbers show too little, those of the solver's answers may show more.
     let answers = proof.numbers.iter().map(|numbers| named(&flat, numbers)).filter(|numbers| !numbers.is_empty());
     let mut all = vec![given.clone()];
-    all.extend(answers.map(|numbers| Given { numbers, ..given.clone() }));
+    all.extend(answers.map(|numbers| Given { numbers: [&options.numbers[..], &numbers].concat(), ..given.clone() }));
     // A kernel that the machine does not take has no witness.
     let shown = witnesses(module, &kernel.name, &all, needs, search, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
@@ -151,7 +157,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
     findings.sort_by_key(|finding| (finding.class, finding.lines));
-    mend(module, kernel, (&mut flat, sizes), options.may_alias, &proof, &mut findings, until);
+    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings, until);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // An execution with a number of threads that nobody says need be none of the kernel.
@@ -161,6 +167,24 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () => Verdict::Open,
     };
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
+}
+
+/// Puts numbers in place of the parameters that have them.
+pub fn give(flat: &mut Flat, numbers: &[(String, u64)]) {
+    for step in &mut flat.steps {
+        let Action::Parameter { symbol, offset, ty } = step.action else { continue };
+        let name = &flat.symbols[symbol].variable.name;
+        let is_it = |own: &str| match own.split_once('+') {
+            Some((own, at)) => own == name && at.parse() == Ok(offset),
+            None => own == name && offset == 0,
+        };
+        if let Some((_, number)) = numbers.iter().find(|(own, _)| is_it(own))
+            && step.writes.len() == 1
+        {
+            let number = number & ptx_isa::arithmetic::mask(ty.bits().min(64)) as u64;
+            step.action = Action::Pass { ty, from: vec![Operand::Constant(number.cast_signed())] };
+        }
+    }
 }
 
 /// The parameters that are numbers, as executions call them. What may be an address is none.
@@ -196,7 +220,7 @@ fn mend(
     module: &Module,
     kernel: &Function,
     (flat, sizes): (&mut Flat, Sizes),
-    may_alias: bool,
+    options: &Options,
     proof: &Proof,
     findings: &mut [Finding],
     until: Instant,
@@ -204,7 +228,7 @@ fn mend(
     let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
     let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
     if !pairs.is_empty() {
-        let tried = Tried::of(module, kernel, sizes, may_alias, &pairs, until);
+        let tried = Tried::of(module, kernel, sizes, options, &pairs, until);
         findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
     }
     let is_left = |finding: &&mut Finding| {
@@ -212,7 +236,7 @@ fn mend(
         is_race && finding.remedy.as_ref().is_none_or(|remedy| !remedy.mends_all)
     };
     if findings.iter_mut().any(|finding| is_left(&finding))
-        && let Some(changes) = orderings(module, flat, sizes, may_alias, proof, until)
+        && let Some(changes) = orderings(module, flat, sizes, options.may_alias, proof, until)
     {
         let remedy = Remedy { changes, mends_all: true };
         findings.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));

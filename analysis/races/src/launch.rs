@@ -21,8 +21,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Those of a kernel, with what a user says. Where nobody says it, there is one thread in a direction in which the kernel reads no index,
-    /// but for the first: a kernel that reads none at all has many threads.
+    /// Those of a kernel, with what a user says. Where nothing is said, there is one CTA in a direction in which the kernel reads no index, and
+    /// one thread, except in the first direction: a kernel that reads no index of a thread has many threads.
     pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>, cluster: Option<[u32; 3]>) -> Self {
         let head = &flat.head;
         let given = head.required_threads.or(block);
@@ -30,11 +30,11 @@ impl Sizes {
             given.and_then(|block| block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)));
         let most = known.or(head.most_threads).unwrap_or(1024).min(1024);
         let mut is_flat = false;
-        let mut sizes = |given: Option<[u32; 3]>, names: &[&str]| match given {
+        let mut sizes = |given: Option<[u32; 3]>, names: &[&str], first: usize| match given {
             Some(sizes) => sizes.map(Some),
             None => {
                 let mut sizes = [None; 3];
-                for (size, direction) in sizes.iter_mut().zip(["x", "y", "z"]).skip(1) {
+                for (size, direction) in sizes.iter_mut().zip(["x", "y", "z"]).skip(first) {
                     if !names.iter().any(|name| reads(flat, name, direction)) {
                         (*size, is_flat) = (Some(1), true);
                     }
@@ -42,7 +42,7 @@ impl Sizes {
                 sizes
             }
         };
-        let (block, mut grid) = (sizes(given, &["tid"]), sizes(grid, &["ctaid", "clusterid"]));
+        let (block, mut grid) = (sizes(given, &["tid"], 1), sizes(grid, &["ctaid", "clusterid"], 0));
         let cluster = head.required_ctas.or(cluster);
         // A grid has whole clusters.
         for (size, ctas) in grid.iter_mut().zip(cluster.unwrap_or([1; 3])) {

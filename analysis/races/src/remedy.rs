@@ -9,6 +9,7 @@ use ptx_isa::{
 use web_time::Instant;
 
 use crate::{
+    check::{Options, give},
     launch::Sizes,
     prove::{Proof, prove},
     question::Limits,
@@ -78,7 +79,7 @@ impl Tried {
         module: &Module,
         kernel: &Function,
         sizes: Sizes,
-        may_alias: bool,
+        options: &Options,
         pairs: &[[u32; 2]],
         until: Instant,
     ) -> Self {
@@ -100,10 +101,11 @@ impl Tried {
             let mut changed = kernel.clone();
             let line = Line { number: body[at].number, ..barrier.clone() };
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
-            let flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
+            let mut flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
+            give(&mut flat, &options.numbers);
             let limit = LIMIT.max(until.saturating_duration_since(now) / 4);
             let limits = Limits::new(until.min(now + limit));
-            let proof = prove(&flat, sizes, may_alias, limits);
+            let proof = prove(&flat, sizes, options.may_alias, limits);
             let left = proof.unproved.iter().filter(|own| !own.is_across).map(|own| lines(&flat, own.steps)).collect();
             // What is not followed may have more accesses.
             if proof.divergent.is_empty() && proof.open.is_empty() {

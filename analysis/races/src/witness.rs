@@ -53,7 +53,12 @@ pub fn options(seed: u64) -> Options {
 /// Whether threads of a kernel wait for what others write. Flags and locks begin with zeros, so that buffers have to.
 pub fn polls(flat: &Flat) -> bool {
     flat.steps.iter().any(|step| match &step.action {
-        Action::Access(access) => access.kind == AccessKind::Ld && access.strong().is_some(),
+        Action::Access(access) => match access.kind {
+            AccessKind::Ld => access.strong().is_some(),
+            // A lock, a ticket, or a counter, whose value the thread reads.
+            AccessKind::Atom => step.writes.iter().any(Option::is_some),
+            _ => false,
+        },
         Action::Fence(_) => true,
         _ => false,
     })
@@ -135,7 +140,7 @@ fn shown(
             let mut device = Device::new(module, options)?;
             let assumed: Launch = launch.launch(&mut device);
             let report = device.launch(&assumed)?;
-            steps += report.time;
+            steps += report.work;
             // An execution that traps does not count, and what comes behind an access that went astray is garbage.
             if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
                 continue;

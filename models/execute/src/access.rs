@@ -29,6 +29,9 @@ pub struct Lane {
     pub base: u32,
 }
 
+/// So many threads make a strong access as dear as one more instruction of a warp.
+const THREADS_OF_ONE_WAIT: u64 = 64;
+
 impl Machine<'_> {
     /// The value of an operand in a lane.
     pub fn value(&self, cta: &Cta, warp: &Warp, base: u32, lane: usize, source: Source) -> u64 {
@@ -195,6 +198,9 @@ impl Machine<'_> {
             let info = if is_atomic { info.atomic() } else { info };
             let order = &cta.order[at.thread as usize];
             let record = Record { agent: order.clock.agent, epoch: order.clock.own, info };
+            if strong.is_some() {
+                self.waits += 1 + cta.order.len() as u64 * self.running.len() as u64 / THREADS_OF_ONE_WAIT;
+            }
             let meets = strong.is_some() && self.meets(cta, at.thread, place);
             // What an access acquires comes before the access itself.
             let values = (old, new.filter(|_| writes));
@@ -354,7 +360,9 @@ impl Machine<'_> {
                     continue;
                 }
             }
-            let same = same == Some(true) && earlier.info.writes() && record.info.writes();
+            // An update computes with what it reads: two of one value are no writes of one value.
+            let is_update = earlier.info.is_atomic() || record.info.is_atomic();
+            let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
             if !self.wants_race(record, earlier, same) {
                 continue;
             }

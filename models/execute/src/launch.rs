@@ -138,7 +138,7 @@ pub struct Options {
     pub stale: bool,
     /// How many instructions a thread may execute.
     pub step_limit: u64,
-    /// How many instructions all warps may execute. Then the run is cut, which is noted.
+    /// How much work the run may be, as [`crate::Report::work`] counts it. Then it is cut, which is noted.
     pub most_steps: u64,
     /// How many bytes of memory the machine may use.
     pub memory_limit: u64,

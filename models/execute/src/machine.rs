@@ -99,6 +99,8 @@ pub struct Machine<'r> {
     pub findings: Findings,
     pub printed: String,
     pub random: Random,
+    /// What strong accesses took besides, in instructions of warps: each compares what all threads have seen.
+    pub waits: u64,
     /// Instructions of warps, and of threads.
     pub time: u64,
     pub steps: u64,
@@ -185,6 +187,7 @@ impl<'r> Machine<'r> {
             findings: Findings::default(),
             printed: String::new(),
             random: Random::new(options.seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
+            waits: 0,
             time: 0,
             steps: 0,
             version: 0,
@@ -209,17 +212,23 @@ impl<'r> Machine<'r> {
         if threads <= 96 { 256 } else { 4 }
     }
 
+    /// What the run has taken, in instructions of warps that access nothing.
+    pub fn work(&self) -> u64 {
+        self.time + self.waits
+    }
+
     /// Runs the grid to its end, or so many instructions of warps.
     pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Ran {
-        let (mut most, mut told) = (most, 0);
+        let (mut is_cut, mut told) = (false, 0);
         self.admit();
-        while !self.findings.is_over && self.time < most {
-            if self.time - told >= TOLD {
-                told = self.time;
-                if watch(self.progress()).is_break() {
-                    most = self.time;
-                    break;
-                }
+        while !self.findings.is_over && !is_cut {
+            if self.work() - told >= TOLD {
+                told = self.work();
+                is_cut = watch(self.progress()).is_break();
+            }
+            is_cut |= self.work() >= most;
+            if is_cut {
+                break;
             }
             let Some((cta, warp, budget)) = self.choose() else {
                 if self.in_flight.deliver_one(&mut |_| true).is_some_and(|op| self.complete(op)) || self.give_up_waits()
@@ -246,11 +255,12 @@ impl<'r> Machine<'r> {
                 self.change();
             }
         }
-        if !self.findings.is_over && self.time < most {
+        if !self.findings.is_over && !is_cut {
             self.finish();
         }
-        if self.time >= most {
-            self.findings.note(0, &format!("the run was cut after {most} instructions of warps"));
+        let work = self.work();
+        if is_cut {
+            self.findings.note(0, &format!("the run was cut after {} instructions of warps", self.time));
         }
         let report = Report {
             findings: self.findings.found,
@@ -258,6 +268,7 @@ impl<'r> Machine<'r> {
             notes: self.findings.notes,
             steps: self.steps,
             time: self.time,
+            work,
             repeated: self.findings.repeated,
         };
         let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;

@@ -55,6 +55,16 @@ pub fn positive(text: &str) -> Result<Dim3, String> {
     if sizes.contains(&0) { Err("expected one to three sizes above zero".into()) } else { Ok(sizes) }
 }
 
+/// The sizes of a CTA, which has 1024 threads at most, and 64 in the third direction.
+pub fn block(text: &str) -> Result<Dim3, String> {
+    let sizes = positive(text)?;
+    let threads = sizes.iter().try_fold(1u32, |all, size| all.checked_mul(*size));
+    match threads {
+        Some(..=1024) if sizes[2] <= 64 => Ok(sizes),
+        _ => Err("expected at most 1024 threads, and at most 64 in the third direction".into()),
+    }
+}
+
 /// Reads a number of bytes: `1024`, `48K`, `2M`, `8G`.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let units = [("K", 10), ("M", 20), ("G", 30)];

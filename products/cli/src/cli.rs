@@ -266,7 +266,7 @@ pub struct KernelArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub grid: Option<Dim3>,
     /// How many threads a CTA has [default: those of .reqntid, or else chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::block, requires = "kernels")]
     pub block: Option<Dim3>,
     /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else chosen]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]

@@ -361,7 +361,7 @@ fn launches_of_all_sizes() {
         )
     };
     let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
-    assert_eq!(verdict_of(&rows(16), block).0, Verdict::Free);
+    assert_eq!(verdict_of(&rows(16), block.clone()).0, Verdict::Free);
     assert_eq!(verdict_of(&rows(15), block).0, Verdict::Race);
 }
 

@@ -38,6 +38,8 @@ pub struct Read {
     pub hidden: Vec<(Site, String)>,
     /// Which kernels have data races.
     pub races: Option<File>,
+    /// How many kernels were not looked at for data races, since the number of threads of a CTA is not known.
+    pub without_block: usize,
 }
 
 /// A module that is checked.
@@ -121,6 +123,7 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
     }
     if args.kernels.wants(Check::Races) {
         read.races = file::beside(args, &path, ptx.name(), &ptx, !is_source);
+        read.without_block = file::without_block(args, &ptx);
     }
     Ok(Read { input: Some(ptx), path, ..read })
 }
@@ -149,7 +152,8 @@ pub fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>)
         location: Some(Location { file: input.name().to_owned(), line, column: 0 }),
         ..Diagnostic::new(reason)
     };
-    let errors = errors.into_iter().map(error).collect();
+    let refused = ptx_atomics::ptx::legality::faults(&module);
+    let errors = errors.into_iter().chain(refused).map(error).chain(file::unknown_parameters(args, &module)).collect();
     (errors, vec![Module { origin: Origin::Ptx(Places::of(text)), kernels: checked(args, &module) }])
 }
 

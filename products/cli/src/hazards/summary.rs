@@ -26,6 +26,8 @@ pub struct Summary {
     order: Option<BTreeMap<Verdict, usize>>,
     /// How many kernels were looked at for data races, and how many of them are proved free.
     races: (usize, usize),
+    /// How many kernels were not looked at for them, since it is not known how many threads a CTA has.
+    without_block: usize,
     synchronizations: usize,
     unchecked: usize,
     wrong: usize,
@@ -37,7 +39,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn add(&mut self, Read { input, modules, order, races, .. }: &Read) {
+    pub fn add(&mut self, Read { input, modules, order, races, without_block, .. }: &Read) {
         let file = input.as_ref().map_or_else(String::new, |input| input.name().to_owned());
         for Checked { report: Report { synchronizations, unchecked, .. }, name, .. } in
             modules.iter().flat_map(|module| &module.kernels)
@@ -46,6 +48,7 @@ impl Summary {
             self.synchronizations += synchronizations;
             self.unchecked += unchecked;
         }
+        self.without_block += without_block;
         for report in races.iter().flat_map(|file| &file.reports) {
             self.races.0 += 1;
             self.races.1 += usize::from(report.verdict == Free);
@@ -86,6 +89,14 @@ impl Display for Summary {
         write!(f, ": {wrong} error{}, {possible} possible, {unchecked} not checked", s(*wrong))?;
         if let (looked @ 1.., free) = self.races {
             write!(f, "; {free} of {looked} proved free of races")?;
+        }
+        if self.without_block > 0 {
+            let count = self.without_block;
+            write!(
+                f,
+                "; data races not looked for in {count} kernel{}: give the threads of a CTA by --block",
+                s(count)
+            )?;
         }
         known.map_or(Ok(()), |(known, left)| write!(f, "; of the baseline {known} are there and {left} are not"))
     }

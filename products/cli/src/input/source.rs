@@ -11,7 +11,7 @@ use std::{
 use ptx_atomics::{
     isolated::{self, Emit, Job, Language},
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{ModuleError, ModuleErrors},
+    ptx::{Module, ModuleError, ModuleErrors, legality},
 };
 use strum::Display;
 
@@ -33,7 +33,11 @@ pub struct Ptx {
 impl Ptx {
     /// What it says.
     pub fn read<T: FromStr<Err = ModuleErrors>>(&self) -> Result<T, Failure> {
-        self.text.parse().map_err(|ModuleErrors(errors)| {
+        let (module, mut errors) = Module::read_partly(&self.text);
+        errors.extend(legality::faults(&module));
+        errors.sort_by_key(|error| error.span.start);
+        let read = if errors.is_empty() { self.text.parse() } else { Err(ModuleErrors(errors)) };
+        read.map_err(|ModuleErrors(errors)| {
             let one = |ModuleError { line, reason, .. }| {
                 let location = Some(Location { file: self.name.clone(), line, column: 1 });
                 Diagnostic { location, ..Diagnostic::new(reason) }

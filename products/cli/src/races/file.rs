@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use itertools::Itertools;
+
 use ptx_atomics::races::check::{Options, Report, check_kernel};
 use ptx_atomics::{
     memory_model::kernel::shown,
@@ -57,10 +59,39 @@ pub fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diag
         location: Some(Location { file: name.clone(), line: error.line, column: 0 }),
         ..Diagnostic::new(error.reason)
     };
-    let unread = unread.into_iter().map(error).collect();
+    let refused = ptx_atomics::ptx::legality::faults(&module);
+    let unread = unread.into_iter().chain(refused).map(error).chain(unknown_parameters(args, &module)).collect();
     let reports = reports(args, &module, &|_, _| true);
     let places = Places::of(text);
     (Some(File { path: program.path, name, ptx: Shown { input }, places, is_ptx, reports }), unread)
+}
+
+/// The numbers that a user gives for parameters that no kernel has.
+pub fn unknown_parameters(args: &CheckArgs, module: &Module) -> Vec<Diagnostic> {
+    let kernels = module.functions().map(|function| Head::read(&function.head)).filter(|head| head.is_entry);
+    let known: Vec<String> =
+        kernels.flat_map(|head| head.parameters).map(|parameter| parameter.name).unique().collect();
+    let is_known = |name: &str| {
+        let name = name.split_once('+').map_or(name, |(name, _)| name);
+        known.iter().any(|own| own == name)
+    };
+    let wrong = args.kernels.params.iter().filter(|(name, _)| !known.is_empty() && !is_known(name));
+    let error = |(name, _): &(String, u64)| {
+        let help = format!("the parameters are {}", known.iter().map(|own| format!("'{own}'")).join(", "));
+        Diagnostic::new(format!("expected a parameter of a kernel for --param, found '{name}'")).help(help)
+    };
+    wrong.map(error).collect()
+}
+
+/// How many kernels were not looked at for races, since it is not known how many threads their CTAs have.
+pub fn without_block(args: &CheckArgs, input: &Input) -> usize {
+    let Some(text) = input.text().filter(|_| args.kernels.block.is_none()) else { return 0 };
+    let (module, _) = Module::read_partly(text);
+    let library = ptx_atomics::races::library(&module);
+    let is_open = |kernel: &&Function| {
+        Head::read(&kernel.head).required_threads.is_none() && !ptx_atomics::races::is_asynchronous(&library, kernel)
+    };
+    ptx_atomics::races::kernels(&module).filter(is_open).count()
 }
 
 /// What is known of kernels of a program that is checked for all else, too. Those are left out whose number of threads nobody says: an
@@ -84,7 +115,7 @@ fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &F
     let kernels = &args.kernels;
     let limit = kernels.time_limit.min(kernels.until.left());
     let KernelArgs { block, grid, cluster, may_alias, .. } = *kernels;
-    let options = Options { block, grid, cluster, may_alias, limit };
+    let options = Options { block, grid, cluster, may_alias, numbers: kernels.params.clone(), limit };
     let wanted = |name: &str| match &kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
