@@ -192,13 +192,15 @@ fn launches() -> Result<(), Failed> {
         Ok(())
     };
     says(&["--grid", "1"], "free")?;
-    says(&[], "open")?;
-    says(&["--block", "64"], "race")?;
+    // It reads no index of a CTA, and is taken for one of one CTA.
+    says(&[], "free")?;
+    says(&["--block", "64"], "free")?;
+    says(&["--block", "64", "--grid", "2"], "race")?;
     says(&["--grid", "2", "--block", "32"], "race")?;
     says(&["--grid", "1", "--block", "32,2"], "race")?;
     says(&["--grid", "2", "--kernel", "own"], "open")?;
     // The number of threads was chosen, and that is said.
-    let (_, _, stderr) = check(&["-"], OWN)?;
+    let (_, _, stderr) = check(&["-", "--grid", "2"], OWN)?;
     assert!(stderr.contains("with --block it is settled"), "{stderr}");
     Ok(())
 }

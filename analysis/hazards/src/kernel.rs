@@ -38,6 +38,8 @@ pub struct Kernel {
     /// Whether it is known how many threads a CTA has in each direction. `.maxntid` says no more than how many there are in all, which is
     /// enough where the kernel looks at one direction alone.
     pub has_block: bool,
+    /// Whether a barrier of the CTA waits for threads that have exited, too: before sm_70.
+    pub counts_exited: bool,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,
     /// The names of the variables in global memory that a kernel of the module writes.

@@ -6,8 +6,8 @@ pub enum Assumption {
     /// Memory of different pointers is apart.
     #[strum(serialize = "pointers of different parameters and variables do not overlap")]
     Apart,
-    /// Accesses stay in their variable or buffer.
-    #[strum(serialize = "accesses stay within their variables and buffers")]
+    /// Accesses stay in their variable or buffer, and are aligned: a GPU stops at others.
+    #[strum(serialize = "accesses are aligned to their size, and stay within their variables and buffers")]
     Within,
     /// Counters of loops do not wrap around.
     #[strum(serialize = "counters of loops do not wrap around, and loops have fewer than 2^31 rounds")]
@@ -44,7 +44,7 @@ pub enum Assumption {
     Grid,
     /// A launch has one thread and one CTA where the kernel does not ask for an index.
     #[strum(
-        serialize = "CTAs and the grid have a size of 1 in each of the directions y and z in which the kernel reads no index"
+        serialize = "CTAs in the directions y and z, and the grid in each direction, have a size of 1 where the kernel reads no index"
     )]
     Directions,
 }

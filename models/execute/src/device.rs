@@ -12,7 +12,7 @@ use crate::{
     launch::{Buffer, Contents, Launch, LaunchError, Options, Progress},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
-    memory::Global,
+    memory::{Global, window},
     report::{FindingKind, Report},
     shadow::{MOST_STEPS, Shadow},
 };
@@ -133,6 +133,12 @@ impl<'m> State<'m> {
         for variable in &own {
             let at = declare(&mut state.global, variable);
             state.variables.insert(variable.name.clone(), at);
+        }
+        // Tables of functions have their addresses, which are the same in the programs of all kernels: see `decode`.
+        let functions = module.functions().filter(|function| function.body.is_some());
+        let called = functions.filter(|function| !ptx_isa::Head::read(&function.head).is_entry);
+        for (number, function) in (1u64..).zip(called) {
+            state.variables.insert(function.name.clone(), window::CODE + 16 * number);
         }
         for variable in own {
             initialize(&mut state.global, variable, state.variables[&variable.name], &state.variables);

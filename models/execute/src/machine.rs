@@ -134,6 +134,9 @@ const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// What would end the waiting where all bytes have come.
 pub const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
+/// The same, where they wait at a barrier of the CTA.
+const LACKS_THREADS: &str =
+    "all threads that the barrier is for, or the number of those that come as its second operand";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
 /// How many instructions of warps pass until it is told how far the run has come.
@@ -526,15 +529,20 @@ impl<'r> Machine<'r> {
         let why = match wait {
             Wait::Ready => "the thread goes round in a loop that nothing can end".to_owned(),
             Wait::Barrier(id) => {
-                let missing = cta.threads - cta.barriers.arrived(id);
-                format!("the thread waits at barrier {id}, where {missing} threads of {} have not arrived", cta.threads)
+                let all =
+                    cta.barriers.0.get(&id).and_then(|barrier| barrier.threads).unwrap_or(cta.threads - cta.ended);
+                let arrived = cta.barriers.arrived(id).min(all);
+                format!("the thread waits at barrier {id}, at which {arrived} of {all} threads have arrived")
             }
             Wait::Cluster => "the thread waits at the barrier of the cluster, where others do not arrive".into(),
             Wait::Gather(mask, _) => format!("the thread waits for lanes of {mask:#x} that do not come"),
             Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
-        let help = lacks_arrivals.then(|| LACKS_ARRIVALS.to_owned());
+        let help = lacks_arrivals.then(|| match wait {
+            Wait::Barrier(_) => LACKS_THREADS.to_owned(),
+            _ => LACKS_ARRIVALS.to_owned(),
+        });
         self.find(cta, FindingKind::Hang, thread, at, None, None, why, help);
     }
 

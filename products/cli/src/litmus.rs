@@ -40,8 +40,8 @@ type Subjects = Result<Vec<Subject>, Failure>;
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
 
-/// What the last line says where a condition does not hold, and the exit status does not tell.
-const MUST_HOLD: &str = "a condition does not hold; with --must-hold, the exit status is 1";
+/// The last line where a condition does not hold, and the exit status does not tell.
+const MUST_HOLD: &str = "with --must-hold, the exit status would be 1\n";
 
 pub use from_source::read as read_sources;
 
@@ -109,13 +109,14 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
         LitmusFormat::Text => text(&good, good.len() + wrong, explain || question.outcomes.is_some()),
     };
     let fails = good.iter().any(|judged| judged.answer.holds == Some(false));
-    let hint = (fails && !args.must_hold && args.format == LitmusFormat::Text).then_some(MUST_HOLD);
+    let has_summary = args.format == LitmusFormat::Text && !explain;
+    let hint = if fails && has_summary && !args.must_hold { MUST_HOLD } else { "" };
+    let text = text + hint;
     // A drawing on standard output has it for itself.
     let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
     let text = if drawn_there { String::new() } else { text };
     let errors: Vec<_> = [drawn, write(Path::new("-"), &text)].into_iter().filter_map(Result::err).flatten().collect();
     errors.iter().for_each(|error| render::error(error, None));
-    hint.into_iter().for_each(render::say);
     if known && errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -67,6 +67,7 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
         return None;
     }
     match elsewhere(graph, point, condition, barrier) {
+        Elsewhere::Ends if !graph.kernel.counts_exited => None,
         Elsewhere::Ends => Some((
             Verdict::NotChecked,
             Cause::Ended.possible("all threads come to the barrier, which is for all of the CTA"),

@@ -382,7 +382,7 @@ fn a_lock() {
         // Each has his own.
         ("TAKE:", "mul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd2, %rd2, %rd4;\nTAKE:"),
     ];
-    check(LOCK, 6, &mutants);
+    check(LOCK, 5, &mutants);
     let exchanged = LOCK.replace("cas.b32 %r3, [%rd2], 0, 1;", "exch.b32 %r3, [%rd2], 1;");
     check(&exchanged, 6, &mutants);
     let given =
@@ -631,7 +631,7 @@ fn the_last_block() {
     let add = "atom.acq_rel.gpu.global.add.u32 %r4, [%rd2], 1;";
     check(
         LAST,
-        5,
+        4,
         &[
             (".acq_rel.gpu", ".relaxed.gpu"),
             (".acq_rel.gpu", ".acquire.gpu"),
@@ -846,7 +846,7 @@ st.release.gpu.global.u32 [%rd2], 0;";
 fn a_lock_for_all_threads() {
     check(
         FOR_ALL,
-        3,
+        2,
         &[
             ("st.release.gpu", "st.relaxed.gpu"),
             ("st.release.gpu", "fence.acq_rel.cta;\nst.relaxed.gpu"),
