@@ -6,7 +6,7 @@ pub enum Assumption {
     /// Memory of different pointers is apart.
     #[strum(serialize = "pointers of different parameters and variables do not overlap")]
     Apart,
-    /// Accesses stay in their variable or buffer, and are aligned: a GPU stops at others.
+    /// Accesses stay in their variable or buffer, and are aligned: a GPU stops at an access that is not.
     #[strum(serialize = "accesses are aligned to their size, and stay within their variables and buffers")]
     Within,
     /// Counters of loops do not wrap around.

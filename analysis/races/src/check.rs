@@ -1,16 +1,15 @@
 //! The verdict on a kernel: proved free of races, shown to have one, or open.
 
-use std::time::Duration;
-
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
     Family, Function, Module,
-    flat::{self, Action, Flat, Library, Operand},
+    flat::{self, Action, Flat, Library},
 };
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
 use web_time::Instant;
 
+pub use crate::options::Options;
 use crate::{
     launch::Sizes,
     ordering::orderings,
@@ -19,30 +18,6 @@ use crate::{
     remedy::{Remedy, Tried, lines},
     witness::{Needs, Witness, polls, witnesses},
 };
-
-/// What a user says of launches, and how long a kernel may take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// How many threads a CTA has; what the PTX says goes before.
-    pub block: Option<[u32; 3]>,
-    /// How many CTAs the grid has.
-    pub grid: Option<[u32; 3]>,
-    /// How many CTAs a cluster has; what the PTX says goes before.
-    pub cluster: Option<[u32; 3]>,
-    /// Whether pointers of different parameters may have the same memory.
-    pub may_alias: bool,
-    /// What parameters are that are numbers: the name, or for a part of a struct `name+offset`.
-    pub numbers: Vec<(String, u64)>,
-    /// How long a kernel may take: the proof half of it, the search for executions three fifths of what is left, remedies the rest.
-    pub limit: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let limit = Duration::from_secs(10);
-        Self { block: None, grid: None, cluster: None, may_alias: false, numbers: Vec::new(), limit }
-    }
-}
 
 /// What is known of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
@@ -113,7 +88,7 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
-    give(&mut flat, &options.numbers);
+    options.give_numbers(&mut flat);
     let sizes = Sizes::of(&flat, options.block, options.grid, options.cluster);
     let has_block = flat.head.required_threads.or(options.block).is_some();
     let start = Instant::now();
@@ -167,24 +142,6 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () => Verdict::Open,
     };
     Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
-}
-
-/// Puts numbers in place of the parameters that have them.
-pub fn give(flat: &mut Flat, numbers: &[(String, u64)]) {
-    for step in &mut flat.steps {
-        let Action::Parameter { symbol, offset, ty } = step.action else { continue };
-        let name = &flat.symbols[symbol].variable.name;
-        let is_it = |own: &str| match own.split_once('+') {
-            Some((own, at)) => own == name && at.parse() == Ok(offset),
-            None => own == name && offset == 0,
-        };
-        if let Some((_, number)) = numbers.iter().find(|(own, _)| is_it(own))
-            && step.writes.len() == 1
-        {
-            let number = number & ptx_isa::arithmetic::mask(ty.bits().min(64)) as u64;
-            step.action = Action::Pass { ty, from: vec![Operand::Constant(number.cast_signed())] };
-        }
-    }
 }
 
 /// The parameters that are numbers, as executions call them. What may be an address is none.

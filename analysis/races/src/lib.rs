@@ -15,6 +15,7 @@ mod grid;
 pub mod launch;
 mod lock;
 mod named;
+mod options;
 mod order;
 mod ordering;
 mod paths;

@@ -9,8 +9,8 @@ use ptx_isa::{
 use web_time::Instant;
 
 use crate::{
-    check::{Options, give},
     launch::Sizes,
+    options::Options,
     prove::{Proof, prove},
     question::Limits,
 };
@@ -102,7 +102,7 @@ impl Tried {
             let line = Line { number: body[at].number, ..barrier.clone() };
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
             let mut flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
-            give(&mut flat, &options.numbers);
+            options.give_numbers(&mut flat);
             let limit = LIMIT.max(until.saturating_duration_since(now) / 4);
             let limits = Limits::new(until.min(now + limit));
             let proof = prove(&flat, sizes, options.may_alias, limits);

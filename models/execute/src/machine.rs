@@ -99,7 +99,7 @@ pub struct Machine<'r> {
     pub findings: Findings,
     pub printed: String,
     pub random: Random,
-    /// What strong accesses took besides, in instructions of warps: each compares what all threads have seen.
+    /// The additional work of strong accesses, in instructions of warps: each compares the clocks of all threads.
     pub waits: u64,
     /// Instructions of warps, and of threads.
     pub time: u64,
@@ -215,7 +215,7 @@ impl<'r> Machine<'r> {
         if threads <= 96 { 256 } else { 4 }
     }
 
-    /// What the run has taken, in instructions of warps that access nothing.
+    /// The work so far, in instructions of warps that access nothing.
     pub fn work(&self) -> u64 {
         self.time + self.waits
     }

@@ -19,7 +19,7 @@ pub struct Report {
     pub steps: u64,
     /// How many instructions warps have executed.
     pub time: u64,
-    /// What the run took, in instructions of warps: a strong access counts more the more threads there are. It bounds a run on each
+    /// The work of the run, in instructions of warps: a strong access counts more the more threads there are. It bounds a run on each
     /// machine in the same way.
     pub work: u64,
     /// How many findings were like one that is there.

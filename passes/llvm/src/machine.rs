@@ -120,7 +120,7 @@ impl Pointers {
             (Self::Short, false) => {
                 *is_short = true;
                 let arguments = [c"ptx-atomics".as_ptr(), c"-nvptx-short-ptr".as_ptr()];
-                // SAFETY: LLVM reads two strings that end with zero, and the lock keeps others away.
+                // SAFETY: LLVM reads two strings that end with zero, and the lock keeps other threads away.
                 unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), ptr::null()) };
             }
             (Self::Long, true) => {

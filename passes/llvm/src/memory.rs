@@ -106,7 +106,7 @@ fn object(value: Value<'_>) -> Object {
     match number.and_then(address_space::space) {
         Some(space @ (Space::Local | Space::Const)) => Object::In(space),
         Some(Space::Generic) if global.is_null() => Object::Unknown,
-        // LLVM resolves the address spaces of all others by itself.
+        // LLVM resolves the address spaces of all other pointers by itself.
         _ => Object::In(Space::Generic),
     }
 }

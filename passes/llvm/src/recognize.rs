@@ -49,7 +49,7 @@ pub struct Planned<'c> {
     /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
     pub negated: Option<Value<'c>>,
     pub function: FunctionValue<'c>,
-    /// That of the run, with what the attributes of the function say.
+    /// The policy of the run, with the attributes of the function.
     pub policy: Policy,
     sync_scope: &'static str,
     number: Option<u32>,

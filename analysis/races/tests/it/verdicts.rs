@@ -275,7 +275,7 @@ fn elements_of_strong_accesses() {
     check("st.relaxed.gpu.global.v2.b32 [%rd1], {%r1, %r1};\nld.relaxed.gpu.global.b64 %rd6, [%rd1];", RACE);
 }
 
-/// Registers whose values change while a thread runs are no constants, and those of vectors are known by their elements.
+/// A register whose value changes while a thread runs is not a constant, and a vector register is known by its elements.
 #[test]
 fn special_and_vector_registers() {
     let store = "mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";

@@ -356,7 +356,6 @@ impl<'f> Frame<'f> {
                     operands: operands.map(|one| self.given(one)).collect(),
                 }))
             }
-            Action::Access(access) if access.kind == AccessKind::Discard => self.discard(access),
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
             // It says that others may begin, and orders nothing.
@@ -476,6 +475,9 @@ impl<'f> Frame<'f> {
     }
 
     fn access(&self, access: &flat::Access, step: &flat::Step) -> Result<Op, String> {
+        if access.kind == AccessKind::Discard {
+            return Ok(self.discard(access));
+        }
         let words = self.mnemonic_words(step);
         let ty = access.ty.ok_or_else(|| words.join("."))?;
         let mut data = self.sources(&access.data);
