@@ -678,7 +678,7 @@ fn the_last_block() {
         .replace("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;")
         .replace("st.global.u32 [%rd5], %r2;", "@%p0 bra ARRIVE;\nst.global.u32 [%rd5], %r2;\nARRIVE:")
         .replace("setp.eq.u32 %p2", "@%p0 bra JOIN;\nsetp.eq.u32 %p2");
-    assert_eq!(verdict(&twice).0, Verdict::Open);
+    assert_eq!(verdict(&twice).0, Verdict::Race);
     let once = twice.replace("setp.gt.u32 %p1, %r1, 1;", "setp.gt.u32 %p1, %r1, 0;");
     assert_eq!(verdict(&once).0, Verdict::Free, "{once}");
     let wrapped =

@@ -234,8 +234,10 @@ impl Terms {
             return Some((dividend, divisor));
         }
         let by = sum.terms.iter().map(|(_, factor)| *factor).min_by_key(|factor| factor.unsigned_abs())?;
-        let is_multiple = sum.terms.iter().map(|(_, factor)| *factor).chain([sum.constant]).all(|own| own % by == 0);
-        if low < 32 || by <= 1 << 16 || !is_multiple {
+        if low < 32 || by <= 1 << 16 {
+            return None;
+        }
+        if sum.terms.iter().map(|(_, factor)| *factor).chain([sum.constant]).any(|own| own % by != 0) {
             return None;
         }
         let terms = sum.terms.iter().map(|(atom, factor)| (*atom, factor / by)).collect();

@@ -396,3 +396,18 @@ fn tests_of_a_multiple_and_of_a_number_more_are_of_one_value() {
          p0 = v0 in 0..=64",
     );
 }
+
+/// Both are multiples of -1 alone: the least number of 64 bits has no negation, so a division of it has no result.
+#[test]
+fn the_least_number_is_not_divided() {
+    check(
+        "mov.u64 %rd1, -9223372036854775808;
+         cvt.u64.u32 %rd2, %r1;
+         sub.s64 %rd3, %rd1, %rd2;
+         shr.u64 %rd4, %rd3, 33;
+         st.shared.b32 [sm], 0;",
+        "threads 128
+         block 0
+         10: write shared sm[..4]",
+    );
+}
