@@ -47,16 +47,23 @@ fn illegal(before: &ptx::Function, after: &ptx::Function, target: &Target) -> Op
 fn lost(before: &ptx::Function, after: &ptx::Function, fed: &Fed<'_>, graph: &Function) -> Option<String> {
     // What is too large to be judged is as the edits make it.
     let old: FxHashMap<usize, Loss> =
-        losses(&fed.function, fed, before)?.into_iter().filter_map(|(id, (loss, _))| Some((id?, loss))).collect();
+        losses(&fed.function, fed, before)?.into_iter().filter_map(|blame| Some((blame.id?, blame.loss))).collect();
     let mut new = losses(graph, fed, after)?.into_iter();
-    new.find_map(|(id, (loss, reason))| {
-        let known = id.and_then(|id| old.get(&id)).copied();
-        (Some(loss) > known).then_some(reason)
+    new.find_map(|blame| {
+        let known = blame.id.and_then(|id| old.get(&id)).copied();
+        (Some(blame.loss) > known).then_some(blame.reason)
     })
 }
 
-/// The loss of each event that the judge blames, with the reason.
-fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<(Option<usize>, (Loss, String))>> {
+/// An operation that the judge blames: the number of its event, the loss, and the reason.
+struct Blame {
+    id: Option<usize>,
+    loss: Loss,
+    reason: String,
+}
+
+/// The operations of a text that the judge blames.
+fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<Blame>> {
     let (blocks, ids) = stated(graph, fed);
     let judged = judge_function(&blocks, text).ok()?;
     let is_reduction =
@@ -68,7 +75,7 @@ fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<(
             return None;
         }
         let of = id.map_or("a new fence".to_owned(), |id| format!("`{}`", fed.lines[id].text));
-        Some((id, (worst.loss, format!("{of} has {}: {worst}", worst.loss))))
+        Some(Blame { id, loss: worst.loss, reason: format!("{of} has {}: {worst}", worst.loss) })
     };
     Some(ids.into_iter().zip(judged.operations).filter_map(of_one).collect())
 }
