@@ -16,7 +16,7 @@
 //!         ret;
 //!     }";
 //! let rewritten = rewrite(ptx, &Options::default())?;
-//! assert!(rewritten.text.contains("atom.acquire.cta.shared.add.u32 %r1, [found], 1;"), "{}", rewritten.text);
+//! assert!(rewritten.text.contains("atom.acq_rel.cta.shared.add.u32 %r1, [found], 1;"), "{}", rewritten.text);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
