@@ -102,7 +102,7 @@ fn everything_else() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let (major, minor, patch) = get_llvm_version();
     let table = Backend::of([major, minor, patch]).is_none().then_some("a table of what this LLVM prints");
-    let tests: [Test; 13] = [
+    let tests: [Test; 14] = [
         ("pipelines", opt, loading::pipelines),
         ("no data moves across a call that orders", opt, loading::calls_order),
         ("link-time optimization", opt.or(assembler), loading::link_time),
@@ -113,6 +113,7 @@ fn everything_else() -> Vec<Trial> {
         ("options, and which of two wins", opt, messages::options),
         ("what stays LLVM's own", opt.or(Host::Llc.missing()).or(table), messages::native),
         ("what stays that of the LLVM in rustc", messages::no_table_of_rustc(), messages::native_in_rustc),
+        ("a misspelled option without atomics", opt, messages::errors_of_options_without_atomics),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
         ("the table of flags", other.or(opt).or(clang).or(examples::rustc_missing("")), flags::check),

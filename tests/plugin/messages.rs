@@ -216,6 +216,15 @@ pub fn errors_of_options(host: Host) -> Result<(), Failed> {
     expect(said, 1, &["error: ptx-atomics: in the environment variable PTX_ATOMICS: unknown option 'speed'"])
 }
 
+/// A misspelled option is an error in a module without atomics too.
+pub fn errors_of_options_without_atomics() -> Result<(), Failed> {
+    let ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine void @f() {\n  ret void\n}\n";
+    let passes = &["-passes=default<O2>"][..];
+    let words = "in the environment variable PTX_ATOMICS: unknown option 'chek'";
+    expect(opt(ir, "chek", passes)?, 1, &[words])?;
+    expect(opt(ir, "async=check", passes)?, 0, &["define void @f()"])
+}
+
 /// LLVM compiles for sm_30 where nobody sets the GPU, and then nothing else helps.
 pub fn no_gpu(host: Host) -> Result<(), Failed> {
     let said = compile(host, "sm_30", "ptx60", "")?;

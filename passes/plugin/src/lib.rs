@@ -54,10 +54,12 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbac
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
 unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     let work = |module: &Module<'_>| {
-        llvm::expand(module)?;
         // SAFETY: the shim's text lives during the call.
         let parameters = unsafe { parameters.get() }.unwrap_or_default();
-        llvm::relax_cuda(module, || Ok(settings(module, &parameters)?.cuda_atomics != Some(false)))?;
+        // A misspelled option is an error in a module without atomics too.
+        let settings = settings(module, &parameters)?;
+        llvm::expand(module)?;
+        llvm::relax_cuda(module, || Ok(settings.cuda_atomics != Some(false)))?;
         llvm::begin(module);
         if llvm::is_pending(module) {
             llvm::show_global_pointers(module);
