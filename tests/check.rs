@@ -49,6 +49,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
+        Trial::test("vector atomics at generic addresses", vector_atomics),
         Trial::test("what the IR does not do", effects),
         Trial::test("what was inlined", inlined),
         Trial::test("what the optimizer may do", optimized),
@@ -780,6 +781,28 @@ fn missing_function() -> Result<(), Failed> {
     assert_eq!((status, &*stderr), (0, expected));
     let (_, stdout, _) = files.check(&internal, &without, &["--json"])?;
     assert!(stdout.contains(r#""verdict":"not-judged""#), "{stdout}");
+    // Another module may hold the function, or a call of it may be inlined.
+    for (linkage, expected) in [("weak", 1), ("linkonce_odr", 0), ("linkonce", 0), ("available_externally", 0)] {
+        let ir = IR.replace("define i32 @ticket", &format!("define {linkage} i32 @ticket"));
+        assert_eq!(files.check(&ir, &without, &[])?.0, expected, "{linkage}");
+    }
+    Ok(())
+}
+
+/// PTX has a vector `atom` for the global window alone: at another address, assemblers make code that loses the addition.
+fn vector_atomics() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine void @sum(ptr addrspace(1) %p, <4 x float> %v) {\n\
+        %old = atomicrmw fadd ptr addrspace(1) %p, <4 x float> %v monotonic, align 16\nret void\n}\n";
+    let ptx = files.lowered(ir)?;
+    assert!(ptx.contains(".global") && ptx.contains(".v4.f32"), "{ptx}");
+    assert_eq!(files.check(ir, &ptx, &[])?.0, 0, "{ptx}");
+    let generic = ir.replace("ptr addrspace(1)", "ptr");
+    let lowered = files.lowered(&generic)?;
+    assert!(!lowered.contains(".v4.f32") && lowered.contains("cas.b128"), "{lowered}");
+    assert_eq!(files.check(&generic, &lowered, &[])?.0, 0, "{lowered}");
+    let (status, _, stderr) = files.check(&generic, &ptx.replace(".global", ""), &[])?;
+    assert!(status == 1 && stderr.contains(".v4.f32"), "{stderr}");
     Ok(())
 }
 

@@ -202,6 +202,18 @@ fn launches() -> Result<(), Failed> {
     // The number of threads was chosen, and that is said.
     let (_, _, stderr) = check(&["-", "--grid", "2"], OWN)?;
     assert!(stderr.contains("with --block it is settled"), "{stderr}");
+    // A number for a parameter that no kernel has.
+    let (status, _, stderr) = check(&["-", "--param", "in=0", "--param", "n=4"], OWN)?;
+    let said = stderr.contains("expected a parameter of a kernel for --param, found 'n'");
+    assert!(status == 1 && said && stderr.contains("the parameters are 'out', 'in'"), "{stderr}");
+    // Without a number of threads, a plain check says that it has not looked for races.
+    let plain = |options: &[&str]| -> Result<String, Failed> {
+        let mut command = ptx_atomics();
+        command.args(["check", "-"]).args(options);
+        Ok(done(command, OWN)?.2)
+    };
+    assert!(plain(&[])?.trim_end().lines().last().is_some_and(|line| line.contains("--block")));
+    assert!(!plain(&["--block", "64"])?.contains("--block"));
     Ok(())
 }
 
@@ -237,7 +249,7 @@ fn damaged() -> Result<(), Failed> {
 }
 
 fn usage() -> Result<(), Failed> {
-    for options in [&["--only", "order"][..], &["--async"], &["--explain"], &["--block", "0"]] {
+    for options in [&["--only", "order"][..], &["--async"], &["--explain"], &["--block", "0"], &["--block", "2048"]] {
         status("free", options, 2)?;
     }
     let mut alone = ptx_atomics();

@@ -58,6 +58,8 @@ pub fn trials() -> Vec<Trial> {
         ("options in a module's flag", module_flag),
         ("floating-point policies", fp_atomics),
         ("generic pointers that may be local", may_be_local),
+        ("parameters that are copies", byval),
+        ("pointers of 32 bits", short_pointers),
         ("volatile accesses as .mmio", mmio),
         ("PTX newer than LLVM writes", newest_version),
         ("standard input and output", standard_streams),
@@ -470,6 +472,21 @@ fn may_be_local() -> Result<(), Failed> {
         );
     }
     Ok(())
+}
+
+/// A parameter that a kernel is given as a copy is memory of the thread, and `atom` works on none of it.
+fn byval() -> Result<(), Failed> {
+    let kernel = "define ptx_kernel void @k(ptr byval(i32) align 4 %p, ptr addrspace(1) %out) {\n\
+        %old = atomicrmw add ptr %p, i32 1 acq_rel\nstore i32 %old, ptr addrspace(1) %out\nret void\n}";
+    check_function(kernel, "", &["ld.param.b32"], &["atom."])
+}
+
+/// A module whose layout has pointers of 32 bits for some spaces keeps them, and its pointers of other spaces have 64.
+fn short_pointers() -> Result<(), Failed> {
+    let layout = "target datalayout = \"e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"";
+    let function = "@slot = addrspace(3) global ptr addrspace(3) undef, align 4\ndefine void @f(ptr addrspace(3) %p) {\n\
+        store atomic ptr addrspace(3) %p, ptr addrspace(3) @slot release, align 4\nret void\n}";
+    check_function(&format!("{layout}\n{function}"), "", &["st.release.sys.shared.b32"], &["b64 \t[slot]"])
 }
 
 fn mmio() -> Result<(), Failed> {
