@@ -145,6 +145,9 @@ impl Machine<'_> {
                     bytes.copy_from_slice(&new.to_le_bytes()[..of.bytes as usize]);
                 }
                 self.load(warp, at, of, element, old);
+                let place = format!("local+{offset}");
+                let message = format!("expected global or shared memory for an atomic operation, found `{place}`");
+                self.find(cta, FindingKind::Misuse, at.thread, at.pc, None, Some(place), message, None);
             }
         }
     }
@@ -173,7 +176,13 @@ impl Machine<'_> {
         strong: Option<Scope>,
     ) {
         let data = of.data.get(element).map(|source| self.stored(cta, warp, at, of, *source));
-        let Some(found) = self.bytes(cta, place, of.bytes) else {
+        // An update of 8 or 16 bits is one of the word around them, which may be larger than the variable.
+        let in_word = strong.is_some() && of.bytes == 4;
+        let found = match place {
+            Region::Global(piece, at) if in_word => self.global.words(piece, at, of.bytes).map(|bytes| &*bytes),
+            _ => self.bytes(cta, place, of.bytes),
+        };
+        let Some(found) = found else {
             let name = self.place_name(place);
             return self.outside(cta, at.thread, at.pc, name);
         };
@@ -277,7 +286,7 @@ impl Machine<'_> {
                 {
                     range.fill(false);
                 }
-                self.global.slice(piece, at, bytes).is_some_and(|own| replace(own, value))
+                self.global.words(piece, at, bytes).is_some_and(|own| replace(own, value))
             }
             Region::Shared(rank, at) => {
                 let range = at as usize..(at + bytes) as usize;

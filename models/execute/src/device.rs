@@ -12,7 +12,7 @@ use crate::{
     launch::{Buffer, Contents, Launch, LaunchError, Options, Progress},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
-    memory::{Global, window},
+    memory::{Global, Piece, window},
     report::{FindingKind, Report},
     shadow::{MOST_STEPS, Shadow},
 };
@@ -155,7 +155,7 @@ impl<'m> State<'m> {
     }
 
     pub fn contents(&self, buffer: Buffer) -> &[u8] {
-        self.global.pieces.get(buffer.0 as usize).map_or(&[], |piece| &piece.bytes)
+        self.global.pieces.get(buffer.0 as usize).map_or(&[], Piece::contents)
     }
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
@@ -163,7 +163,7 @@ impl<'m> State<'m> {
         // One that grows does so for it.
         self.global.slice(buffer.0 as usize, at as u64, bytes.len() as u64);
         let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
-        let end = piece.bytes.len().min(at.saturating_add(bytes.len()));
+        let end = piece.contents().len().min(at.saturating_add(bytes.len()));
         let count = end.saturating_sub(at);
         if let Some(own) = piece.bytes.get_mut(at..end) {
             own.copy_from_slice(&bytes[..count]);

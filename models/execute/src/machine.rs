@@ -322,7 +322,8 @@ impl<'r> Machine<'r> {
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
             Warp::new(first, lanes, entry.entry, entry.registers, entry.local, are_apart)
         };
-        let shared = (self.program.shared + u64::from(self.launch.shared)) as usize;
+        // Whole words, for updates of 8 and 16 bits in the last one.
+        let shared = (self.program.shared + u64::from(self.launch.shared)).next_multiple_of(4) as usize;
         let agent = |thread: u32| index << INDEX_BITS | thread;
         let thread = |thread| Thread { clock: Clock::new(agent(thread)), pending: Pending::default(), cluster: None };
         let cta = Cta {

@@ -76,7 +76,7 @@ pub struct Piece {
     pub name: String,
     /// What it holds.
     pub bytes: Vec<u8>,
-    /// How many bytes it may have.
+    /// How many bytes it may have. Its last word is whole, for atomic accesses of the word around a byte.
     limit: u64,
     /// What makes its contents where it grows.
     fill: Option<Fill>,
@@ -101,6 +101,9 @@ pub struct Global {
     pub pieces: Vec<Piece>,
 }
 
+/// The size of the words in which updates of 8 and 16 bits are done.
+const WORD: usize = 4;
+
 /// How much a piece grows at once.
 const STEP: u64 = 1 << 16;
 
@@ -109,12 +112,13 @@ impl Global {
     pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
         let number = self.pieces.len();
         let (bytes, limit, fill, unwritten) = match contents {
-            Contents::Bytes(bytes) => {
+            Contents::Bytes(mut bytes) => {
                 let limit = bytes.len() as u64;
+                bytes.resize(bytes.len().next_multiple_of(WORD), 0);
                 (bytes, limit, None, None)
             }
             Contents::Uninitialized(limit) => {
-                let length = limit.min(1 << 32) as usize;
+                let length = (limit.min(1 << 32) as usize).next_multiple_of(WORD);
                 (vec![0; length], limit, None, Some(vec![true; length]))
             }
             Contents::Grows(limit) => {
@@ -134,6 +138,12 @@ impl Global {
 
     /// The bytes of a piece from an offset on; it grows where it may. Nothing, where it has no such bytes.
     pub fn slice(&mut self, piece: usize, at: u64, bytes: u64) -> Option<&mut [u8]> {
+        let limit = self.pieces.get(piece)?.limit;
+        self.words(piece, at, bytes).filter(|_| at + bytes <= limit)
+    }
+
+    /// The same with the rest of the last word.
+    pub fn words(&mut self, piece: usize, at: u64, bytes: u64) -> Option<&mut [u8]> {
         let piece = self.pieces.get_mut(piece).filter(|piece| !piece.is_freed)?;
         let end = at.checked_add(bytes)?;
         if end > piece.bytes.len() as u64 {
@@ -144,8 +154,14 @@ impl Global {
 }
 
 impl Piece {
+    /// What it holds, without the rest of its last word.
+    pub fn contents(&self) -> &[u8] {
+        let length = self.bytes.len().min(usize::try_from(self.limit).unwrap_or(usize::MAX));
+        &self.bytes[..length]
+    }
+
     fn grow(&mut self, end: u64) -> Option<()> {
-        let fill = self.fill.as_mut().filter(|_| end <= self.limit)?;
+        let fill = self.fill.as_mut().filter(|_| end <= self.limit.next_multiple_of(WORD as u64))?;
         let length =
             (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 5 / 4).min(self.limit.next_multiple_of(4));
         self.bytes.reserve_exact(length as usize - self.bytes.len());
