@@ -1,6 +1,6 @@
-//! What the assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks.
+//! The faults that an assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks.
 //!
-//! Only what this crate knows is judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
+//! Only instructions that this crate knows are judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
 //! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
 
 use crate::{
@@ -49,10 +49,10 @@ fn reason(line: &Line, target: Option<&Target>) -> Option<String> {
     }
 }
 
-/// What is wrong with a mnemonic and its modifiers.
+/// The faults of a mnemonic and its modifiers.
 fn of_words(mnemonic: &str) -> Option<String> {
     let words: Vec<&str> = mnemonic.split('.').collect();
-    let found = |what: &str| format!("expected {what}, found `{mnemonic}`");
+    let found = |expected: &str| format!("expected {expected}, found `{mnemonic}`");
     if Mnemonic::of(mnemonic).is_none() {
         let known = Mnemonic::all().map(|row| row.words.split('.').next().unwrap_or(row.words));
         return Some(match nearest(words[0], known) {
@@ -122,11 +122,11 @@ const KNOWN: [(&str, &[&str]); 6] = {
     ]
 };
 
-/// What scopes are called elsewhere.
+/// Names of scopes in other languages.
 const SYNONYMS: [(&str, &str); 5] =
     [("device", "gpu"), ("agent", "gpu"), ("system", "sys"), ("block", "cta"), ("workgroup", "cta")];
 
-/// What makes another instruction of one of these.
+/// Modifiers that make another instruction of one of these.
 const SPECIAL: [&str; 6] = [
     "proxy",
     "proxy::readonly",

@@ -631,7 +631,7 @@ pub enum Set {
     /// Updates that pass on what they acquire to threads that acquire it by a fence of a narrower scope. For the optimizer alone:
     /// what splits an update, as the strategy `fence` does, passes on nothing then.
     PassedOn,
-    /// Updates whose ordering is for their own read and write. For the optimizer alone: what splits an update into a fence and a relaxed
+    /// Updates whose ordering is for their own read and write. For the optimizer alone: a rewrite that splits an update into a fence and a relaxed
     /// one does not keep them.
     Own,
     /// All critical cycles of two threads, at every scope and every placement that it reaches.

@@ -1,7 +1,7 @@
 //! The PTX of any compiler, with cheaper atomics and fences.
 //!
-//! `feed` tells [`crate`] a function as a graph of what touches memory, and `apply` does to the text what was done to
-//! the graph. What is not changed stays byte for byte. A PTX file does not say who else accesses its memory: [`Launch`] does.
+//! `feed` tells [`crate`] a function as a graph of its accesses, and `apply` makes in the text the changes of
+//! the graph. Unchanged lines stay byte for byte. A PTX file does not say which other programs access its memory: [`Launch`] does.
 //!
 //! ```
 //! use ptx_optimize::text::{Options, rewrite};
@@ -147,7 +147,7 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     }
 }
 
-/// A function, and what becomes of it.
+/// A function, and its rewritten text.
 struct Part<'m> {
     /// Its place among the functions of the module.
     number: usize,
@@ -175,7 +175,7 @@ impl Part<'_> {
     }
 }
 
-/// Optimizes a function. Nothing if no edits make what the optimizer made of it.
+/// Optimizes a function. Nothing if no edits give the result of the optimizer.
 fn one<'m>(
     text: &str,
     number: usize,

@@ -140,7 +140,7 @@ fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
     }
 }
 
-/// Whether a part of a sum may itself be what an address begins at: 64 bits that were read from memory, or of which nothing is known.
+/// Whether a part of a sum may itself be the base of an address: 64 bits that were read from memory, or of which nothing is known.
 fn may_be_pointer(terms: &Terms, (factor, part): &(u64, Term)) -> bool {
     let is_unknown = matches!(terms.node(*part), Node::Function(..) | Node::Leaf(Leaf { name: LeafName::Any(_), .. }));
     *factor == 1 && terms.bits(*part) == 64 && is_unknown

@@ -78,7 +78,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         })
     }
 
-    /// What it would take for a load to have read what memory has at the beginning: zero, but in shared memory and in a variable with
+    /// The conditions under which a load has read the initial value of memory: zero, but in shared memory and in a variable with
     /// an initializer anything. Where the first
     /// thread of the CTA has written to it in front of a barrier, that is not to be read any more.
     fn initial(&mut self, load: (usize, Copy)) -> Doubt {

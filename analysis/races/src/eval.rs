@@ -118,7 +118,7 @@ impl Eval<'_> {
             (name, None) if name.starts_with("envreg") => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32)
             }
-            // What is volatile, as %smid and %warpid, may differ at each reading (section 10 of the manual).
+            // A volatile register, such as %smid and %warpid, may differ at each reading (section 10 of the manual).
             _ => self.any(64),
         }
     }

@@ -21,7 +21,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Those of a kernel, with what a user says. Where nothing is said, there is one CTA in a direction in which the kernel reads no index, and
+    /// The options of a kernel, with the user's numbers. Without a number, there is one CTA in a direction in which the kernel reads no index, and
     /// one thread, except in the first direction: a kernel that reads no index of a thread has many threads.
     pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>, cluster: Option<[u32; 3]>) -> Self {
         let head = &flat.head;

@@ -7,20 +7,20 @@ use ptx_isa::{
     flat::{Action, Flat, Operand},
 };
 
-/// What a user says of launches, and how long a kernel may take.
+/// The launches that a user names, and the time that a kernel may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many threads a CTA has; what the PTX says goes before.
+    /// How many threads a CTA has; the PTX's own number goes first.
     pub block: Option<[u32; 3]>,
     /// How many CTAs the grid has.
     pub grid: Option<[u32; 3]>,
-    /// How many CTAs a cluster has; what the PTX says goes before.
+    /// How many CTAs a cluster has; the PTX's own number goes first.
     pub cluster: Option<[u32; 3]>,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
-    /// What parameters are that are numbers: the name, or for a part of a struct `name+offset`.
+    /// The numbers of parameters: by the name, or for a part of a struct by `name+offset`.
     pub numbers: Vec<(String, u64)>,
-    /// How long a kernel may take: the proof half of it, the search for executions three fifths of what is left, remedies the rest.
+    /// How long a kernel may take: the proof half of it, the search for executions three fifths of the remainder, remedies the rest.
     pub limit: Duration,
 }
 

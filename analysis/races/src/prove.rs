@@ -649,7 +649,7 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// What a thread does in a region in which it may exit, and what others do, also behind the barriers that no longer wait for it: an
+    /// The accesses of a thread in a region in which it may exit, and those of the other threads, also after the barriers that no longer wait for it: an
     /// exit orders nothing.
     fn exited(&mut self, region: &[Own], arrivals: &[Arrival], all: &[Own]) {
         let barriers = arrivals.iter().filter_map(|own| match own.target {
@@ -660,19 +660,19 @@ impl<'p> Prover<'p> {
         if ends.is_empty() || !self.questions.eval.flat.barriers_skip_exited() {
             return;
         }
-        let behind = reached(self.blocks.len(), barriers, |block| self.blocks[block].next(), |_| false);
+        let after = reached(self.blocks.len(), barriers, |block| self.blocks[block].next(), |_| false);
         let steps = |block: usize| self.blocks[block].steps.clone();
-        let behind: FxHashSet<usize> = (0..behind.len()).filter(|block| behind[*block]).flat_map(steps).collect();
+        let after: FxHashSet<usize> = (0..after.len()).filter(|block| after[*block]).flat_map(steps).collect();
         let mut two = self.two(self.pair_of_region());
         for (end, one) in ends.iter().cartesian_product(region) {
-            for other in all.iter().filter(|own| behind.contains(&own.touch.step)) {
+            for other in all.iter().filter(|own| after.contains(&own.touch.step)) {
                 let unproved = self.pair(&mut two, one, other, &end.state.holds);
                 self.leave(unproved);
             }
         }
     }
 
-    /// What the program calls read-only, and the kernel writes: no order counts.
+    /// Memory that the program calls read-only, and that the kernel writes: no ordering counts.
     fn read_only(&mut self, all: &[Own]) {
         let mut two = self.two(self.pair_of_region());
         for one in all.iter().filter(|own| own.access.is_read_only) {
@@ -687,7 +687,7 @@ impl<'p> Prover<'p> {
     fn pair(&mut self, two: &mut Two, one: &Own, other: &Own, ended: &[Term]) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
         let is_strong = are_strong(&one.access, &other.access, two.pair.scope());
-        // Two strong accesses of the same bytes do not race. Each element of a vector is an access, and what is aligned and of one size has the
+        // Two strong accesses of the same bytes do not race. Each element of a vector is an access, and aligned accesses of one size have the
         // same bytes or none.
         let bytes = [one, other].map(|own| own.access.element_bytes());
         if writes == [false; 2] || is_strong && bytes[0].is_some() && bytes[0] == bytes[1] {

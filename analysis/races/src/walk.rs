@@ -396,7 +396,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    /// What is passed. Of more bits than were passed, nothing is known.
+    /// The passed value. Of more bits than were passed, nothing is known.
     fn passed(&mut self, state: &State, from: &Operand, bits: u32) -> Term {
         let register = match from {
             Operand::Register(register) => state.register(*register),

@@ -88,7 +88,7 @@ impl Assembler {
     }
 
     /// Every assembler that is there: those of the environment variable [`VARIABLE`], or else one of each release in
-    /// [`PLACES`](crate::assembler::PLACES). Older releases stand first. What is no ptxas is left out.
+    /// [`PLACES`](crate::assembler::PLACES). Older releases stand first. A file that is not a ptxas is left out.
     pub fn found() -> &'static [Self] {
         static FOUND: LazyLock<Vec<Assembler>> = LazyLock::new(|| {
             let programs = match env::var_os(VARIABLE) {

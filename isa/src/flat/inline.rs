@@ -21,7 +21,7 @@ pub(super) struct Frame<'m> {
     pub number: usize,
     function: &'m Function,
     pub registers: FxHashMap<String, Register>,
-    /// How many bits registers have, by their names or by what these begin with; of a vector register, each element.
+    /// How many bits registers have, by their names or by the beginnings of these; of a vector register, each element.
     widths: FxHashMap<String, u32>,
     /// How many elements vector registers have, in the same way.
     vectors: FxHashMap<String, usize>,
@@ -361,7 +361,7 @@ impl Frame<'_> {
     }
 }
 
-/// What is declared of a name, or of a range of names that begin so.
+/// The declaration of a name, or of a range of names that begin so.
 fn by_name<T: Copy>(declared: &FxHashMap<String, T>, name: &str) -> Option<T> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     declared.get(name).or_else(|| declared.get(stem)).copied()

@@ -323,7 +323,7 @@ impl Machine<'_> {
         start: Option<&Clock>,
         is_unordered: bool,
     ) {
-        // No order counts for what the program calls read-only: the thread has seen nothing of what others, and it itself, have written.
+        // No order counts for memory that the program calls read-only: the thread has seen no write, neither its own nor another's.
         let unseen = is_unordered.then(|| Clock::new(record.agent));
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
@@ -369,7 +369,7 @@ impl Machine<'_> {
                     continue;
                 }
             }
-            // An update computes with what it reads: two of one value are no writes of one value.
+            // An update computes with the value that it reads: two updates by one value do not write one value.
             let is_update = earlier.info.is_atomic() || record.info.is_atomic();
             let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
             if !self.wants_race(record, earlier, same) {

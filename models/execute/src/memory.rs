@@ -154,7 +154,7 @@ impl Global {
 }
 
 impl Piece {
-    /// What it holds, without the rest of its last word.
+    /// The bytes that it holds, without the rest of its last word.
     pub fn contents(&self) -> &[u8] {
         let length = self.bytes.len().min(usize::try_from(self.limit).unwrap_or(usize::MAX));
         &self.bytes[..length]

@@ -1,6 +1,6 @@
 //! The conditions under which the facts that the optimizer gets of a module are true.
 //!
-//! The optimizer's own conditions are in `ptx_optimize::Condition`, which the mapping check leaves out one by one. These are what a
+//! The optimizer's own conditions are in `ptx_optimize::Condition`, which the mapping check leaves out one by one. These are the conditions that a
 //! pass finds out about calls, addresses and kernels. `tests/adversary.rs` takes each for granted, and must find a module that is then
 //! wrong.
 

@@ -135,7 +135,7 @@ fn threads() -> Result<(), Failed> {
     let cases = [
         // Nothing is done, and guards stay.
         ("r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }", "r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }"),
-        // An acquire behind the loop.
+        // An acquire after the loop.
         (
             "do { r0=ld.acq.gpu y } while r0 == 0; r1=ld.rlx.gpu x",
             "do { r0=ld.rlx.gpu y } while r0 == 0; fence.acq.gpu; r1=ld.rlx.gpu x",

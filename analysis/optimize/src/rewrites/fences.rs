@@ -12,8 +12,8 @@
 //! passes on, and an acquire must not move behind that.
 //!
 //! An update keeps its acquire and its release. Its acquire orders the write of the update itself, and its release the read of it; a fence
-//! beside it orders neither (PTX 8.8: a pattern affects what stands in front of its first instruction, or behind its last). Threads tell
-//! where they also access the location plainly. And an update releases what it acquires, which two fences around it do not.
+//! beside it orders neither (PTX 8.8: a pattern affects the operations before its first instruction, or after its last). Threads tell
+//! where they also access the location plainly. And an update releases the writes that it acquires, which two fences around it do not.
 //!
 //! Two fences side by side become one with the halves of both, where that costs less.
 //!

@@ -8,10 +8,10 @@
 //!
 //! The fences have the widest scope of the loads.
 //!
-//! **Why.** A relaxed read and a fence after it acquire what an acquire reads, for all that comes after the fence (PTX 8.8, acquire
+//! **Why.** A relaxed read and a fence after it acquire the same as an acquiring read, for all that comes after the fence (PTX 8.8, acquire
 //! pattern). The other reads and updates of the location that come in between are in its coherence order anyhow. The `fence.sc` of a
-//! sequentially consistent operation orders what earlier rounds have read with all that comes after the loop, and the program may keep what
-//! they have read.
+//! sequentially consistent operation orders the reads of earlier rounds before all that comes after the loop, and the program may keep
+//! the values that they have read.
 
 use itertools::Itertools;
 use ptx_lowering::{AtomicOp, Form, Operation, Ordering};
@@ -238,7 +238,7 @@ fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<us
         }
     }
     for id in changed {
-        editor.remark(id, Rewrite::Loops, true, "acquires behind the loop");
+        editor.remark(id, Rewrite::Loops, true, "acquires after the loop");
     }
     let mut open = fences;
     while let Some(&((from, to), op)) = open.first() {

@@ -1,7 +1,7 @@
 //! A fence that only acquires goes where the reads that it acquires for can do that themselves, and it is dearer than they are.
 //!
 //! **Rule.** The fence acquires, and no atomic write behind it is left to be released. Each atomic read that it acquires for is known: on no
-//! path to it lies a barrier, a call, or what is in front of a function that is called. Each of them has a form that acquires, and gets it.
+//! path to it lies a barrier, a call, or the code before a function that is called. Each of them has a form that acquires, and gets it.
 //!
 //! **Why.** An operation that acquires orders what is behind it, and so what is behind the fence (PTX 8.7, acquire pattern). It has its own
 //! scope, and what the fence acquires by it is of no wider one: both must have the other thread in theirs.

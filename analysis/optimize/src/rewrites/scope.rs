@@ -1,14 +1,14 @@
 //! No scope is wider than the threads that can take part.
 //!
 //! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
-//! acquires or releases gets the widest scope of the threads that can name the locations of the atomic reads in front of it and of the
-//! atomic writes behind it, up to fences that order them at no narrower scope. What is sequentially consistent keeps its scope, fence or operation.
+//! acquires or releases gets the widest scope of the threads that can name the locations of the atomic reads before it and of the
+//! atomic writes after it, up to fences that order them at no narrower scope. A sequentially consistent fence or operation keeps its scope.
 //! Where it is known that all threads that take part are within a scope, nothing has a wider one.
 //!
 //! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
 //! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
 //! by a release of scope cta, it passes on by a release of its own, of any scope (8.9.1). A fence orders by the accesses around
-//! it, whatever their scope: where another thread updates what a store of scope cta has written, the update carries the release of the
+//! it, whatever their scope: where another thread updates the value of a store of scope cta, the update carries the release of the
 //! fence on at its own scope (8.9.2).
 //!
 //! The rule is local to one location, and the single order of what is sequentially consistent is not. Two operations of it are

@@ -192,7 +192,7 @@ fn obstacle(module: &Module) -> Option<String> {
                     names_others(operands.iter().map(|(_, operand)| operand), &flat, &writers)?
                 }
                 (_, Action::Invoke { callee, .. }) if !known.contains(&**callee) && Runtime::of(callee).is_none() => {
-                    "calls what may map shared memory of other CTAs".to_owned()
+                    "calls a function that may map shared memory of other CTAs".to_owned()
                 }
                 _ => return None,
             };

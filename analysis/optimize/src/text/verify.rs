@@ -45,7 +45,7 @@ fn illegal(before: &ptx::Function, after: &ptx::Function, target: &Target) -> Op
 
 /// An operation that the judge finds weaker in the new text than the optimized graph has it, and that it does not blame in the old text.
 fn lost(before: &ptx::Function, after: &ptx::Function, fed: &Fed<'_>, graph: &Function) -> Option<String> {
-    // What is too large to be judged is as the edits make it.
+    // A function too large for the judge stays as the edits make it.
     let old: FxHashMap<usize, Loss> =
         losses(&fed.function, fed, before)?.into_iter().filter_map(|blame| Some((blame.id?, blame.loss))).collect();
     let mut new = losses(graph, fed, after)?.into_iter();
@@ -70,7 +70,7 @@ fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<B
         |id: usize| matches!(&fed.flat.steps[id].action, Action::Access(access) if access.kind == AccessKind::Red);
     let of_one = |(id, judgement): (Option<usize>, ptx_judge::Judgement)| {
         let worst = judgement.violations.iter().max_by_key(|violation| violation.loss)?;
-        // The judge expects that a fence acquires what the update has read. The input has a reduction, from which none does.
+        // The judge expects that a fence acquires the value that the update has read. The input has a reduction, from which none does.
         if worst.loss == Loss::Ordering && id.is_some_and(is_reduction) {
             return None;
         }
@@ -82,7 +82,7 @@ fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<B
 
 /// The operations of a graph as the judge reads them, in the order of the text, and the number of the event of each.
 fn stated(graph: &Function, fed: &Fed<'_>) -> (Vec<BasicBlock>, Vec<Option<usize>>) {
-    // A block on an edge stands in the text behind the block that the edge comes from, and a poll in front of its own.
+    // A block on an edge stands in the text after the block that the edge comes from, and a poll before its own.
     let place = |number: &usize| match graph.blocks[*number].on_edge {
         Some((from, to)) if from == to => (from, 0),
         Some((from, _)) => (from, 2),

@@ -198,7 +198,7 @@ fn what_nobody_sees() {
             ),
         );
     }
-    // The write of the update comes behind its acquire.
+    // The write of the update comes after its acquire.
     check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", ALONE, "");
 }
 

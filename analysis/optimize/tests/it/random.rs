@@ -111,7 +111,7 @@ fn kernel() -> impl Strategy<Value = String> {
     )
 }
 
-/// The instructions of a text, but for fences and branches, without what orders.
+/// The instructions of a text, except fences and branches, without their orderings.
 fn rest(text: &str) -> Vec<String> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));

@@ -129,7 +129,7 @@ fn a_loop_that_does_more_stays() {
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; plain -> 1 2\n2: plain", "also accesses other memory");
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; ld.relaxed.sys y -> 1 2\n2: plain", "more than one location");
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; call g -> 1 2\n2: plain", "the call to `g`");
-    // The write of an update comes behind its acquire, and the read in front of its release.
+    // The write of an update comes after its acquire, and the read before its release.
     for update in
         ["cas.acquire/relaxed.gpu x ?2", "cas.release/relaxed.gpu x", "cas.relaxed/acquire.gpu x", "xchg.acquire.gpu x"]
     {

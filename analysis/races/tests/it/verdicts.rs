@@ -233,14 +233,14 @@ fn early_exits() {
     let other =
         "sub.u32 %r5, 39, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
     check(&of("@%p1 bra END;", "st.shared.u32 [%rd2], %r1;", other), FREE);
-    // A thread writes, and exits: no other one is behind that.
+    // A thread writes, and exits: no other thread comes after that.
     let beyond =
         "add.u32 %r5, %r1, 24;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
     check(&of("", "st.shared.u32 [%rd2], %r1;", other), FREE);
     check(&of("", "st.shared.u32 [%rd2], %r1;", beyond), RACE);
 }
 
-/// What the program calls read-only is not written, whatever is in between.
+/// Memory that the program calls read-only is not written, whichever synchronization is in between.
 #[test]
 fn read_only_memory() {
     let of = |load: &str| {

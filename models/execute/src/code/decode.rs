@@ -326,7 +326,7 @@ impl<'f> Frame<'f> {
     fn op(&self, step: &flat::Step, entry: Pc) -> Result<Op, String> {
         Ok(match &step.action {
             Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step)?,
-            // What executes functions by themselves has no parameters to pass: it is a vector.
+            // A vector, such as a table of functions that execute by themselves, has no parameters to pass.
             Action::Pass { from, .. } => Op::Moves(std::iter::zip(self.regs(step), self.sources(from)).collect()),
             Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
             Action::Parameter { symbol, offset, ty } => match &self.symbols[*symbol] {
