@@ -16,10 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{
-    cell::RefCell,
-    collections::{HashMap, HashSet},
-};
+use std::collections::{HashMap, HashSet};
 
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings,
@@ -107,7 +104,7 @@ impl Judged<'_> {
     }
 }
 
-/// The operations of an input, by function. Those of MLIR are those of the LLVM IR that it becomes for the target of the PTX:
+/// The operations of an input, by function that has any. Those of MLIR are those of the LLVM IR that it becomes for the target of the PTX:
 /// of one `gpu.module`, which is the `wanted` one if there are several.
 ///
 /// Of the settings, those count that say what an operation asks for. LLVM and MLIR end the process on some damaged inputs.
@@ -122,7 +119,9 @@ pub fn operations(
     settings: &Settings,
     wanted: Option<&str>,
 ) -> Result<Vec<Recognized>, Errors> {
-    of_input(context, input, language, ptx, settings, wanted, &|_, _, _| Ok(()))
+    let mut functions = of_input(context, input, language, ptx, settings, wanted, &|_, _, _| Ok(()))?;
+    functions.retain(|function| !function.named.is_empty());
+    Ok(functions)
 }
 
 /// The same behind the optimizer: what is left of the operations where all is done for the PTX's target that may be, after LLVM's
@@ -139,22 +138,14 @@ pub fn optimized(
     wanted: Option<&str>,
     level: Option<u8>,
 ) -> Result<Vec<Recognized>, Errors> {
-    let defined = RefCell::new(Vec::new());
-    let mut left = of_input(context, input, language, ptx, settings, wanted, &|module, input, options| {
+    of_input(context, input, language, ptx, settings, wanted, &|module, input, options| {
         let mut options = options.clone();
         options.target = target(ptx)?;
         options.optimize = Rewrites::all();
         let machine = llvm::machine(module, &options.target, OptimizationLevel::Default)?;
         llvm::prepare(module, &machine, level)?;
-        llvm::optimize(module, input, &options)?;
-        let functions = module.get_functions().filter(|function| function.count_basic_blocks() > 0);
-        defined.borrow_mut().extend(functions.map(|function| function.get_name().to_string_lossy().into_owned()));
-        Ok(())
-    })?;
-    let mut names = defined.into_inner();
-    names.retain(|name| left.iter().all(|function| function.function != *name));
-    left.extend(names.into_iter().map(|function| Recognized { function, ..Recognized::default() }));
-    Ok(left)
+        Ok(llvm::optimize(module, input, &options).map(drop)?)
+    })
 }
 
 /// The target of a PTX.

@@ -49,6 +49,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
+        Trial::test("control flow that the code generator rewrites", rewritten_flow),
         Trial::test("vector atomics at generic addresses", vector_atomics),
         Trial::test("what the IR does not do", effects),
         Trial::test("what was inlined", inlined),
@@ -785,6 +786,71 @@ fn missing_function() -> Result<(), Failed> {
     for (linkage, expected) in [("weak", 1), ("linkonce_odr", 0), ("linkonce", 0), ("available_externally", 0)] {
         let ir = IR.replace("define i32 @ticket", &format!("define {linkage} i32 @ticket"));
         assert_eq!(files.check(&ir, &without, &[])?.0, expected, "{linkage}");
+    }
+    Ok(())
+}
+
+/// Code that LLVM's code generator leaves out, or copies to each path that leads there.
+const REWRITTEN_FLOW: [&str; 3] = [
+    // A branch whose condition its own stores decide, and nothing atomic is left.
+    "%v = alloca i32
+  store i32 %x, ptr %v
+  %a = load i32, ptr %v
+  %b = load i32, ptr %v
+  %c = icmp eq i32 %a, %b
+  br i1 %c, label %l, label %r
+l:
+  store i32 1, ptr addrspace(1) %p
+  ret void
+r:
+  store atomic i32 1, ptr addrspace(1) %f release, align 4
+  ret void",
+    // An exception, of which PTX has none.
+    "invoke void @g() to label %ok unwind label %pad
+ok:
+  store atomic i32 1, ptr addrspace(1) %f release, align 4
+  ret void
+pad:
+  %l = landingpad { ptr, i32 } cleanup
+  store atomic i32 2, ptr addrspace(1) %f release, align 4
+  resume { ptr, i32 } %l",
+    // The end of a loop.
+    "%c = icmp eq i32 %x, 0
+  %a = atomicrmw or ptr null, i32 0 monotonic, align 4
+  br label %loop
+loop:
+  br i1 %c, label %one, label %two
+one:
+  %b = atomicrmw or ptr null, i32 0 monotonic, align 4
+  br label %end
+two:
+  store i32 0, ptr null, align 4
+  br label %end
+end:
+  %d = atomicrmw or ptr addrspace(1) %f, i32 0 monotonic, align 4
+  br label %loop",
+];
+
+/// The flow of control of the PTX is not that of the IR, and each operation that control reaches is kept.
+fn rewritten_flow() -> Result<(), Failed> {
+    let files = Files::new()?;
+    for body in REWRITTEN_FLOW {
+        let ir = format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\ndeclare void @g()\ndeclare i32 @personality(...)\n\
+            define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %f, i32 %x) personality ptr @personality {{\n\
+            {body}\n}}\n"
+        );
+        let ptx = files.lowered(&ir)?;
+        let (status, _, stderr) = files.check(&ir, &ptx, &["--allow-empty"])?;
+        assert_eq!((status, stderr.contains(" 0 not, 0 not checked")), (0, true), "{ptx}{stderr}");
+        // A compiler that loses the ordering, or repeats the first update, is found.
+        let repeated =
+            ptx.lines().find(|line| line.contains("atom.")).map(|line| (line, line.repeat(2), "other effect"));
+        let weakened = ("st.release.sys", "st.relaxed.sys".to_owned(), "ordering");
+        for (part, wrong, loss) in repeated.into_iter().chain([weakened]).filter(|(part, ..)| ptx.contains(part)) {
+            let (status, _, stderr) = files.check(&ir, &ptx.replace(part, &wrong), &["--allow-empty"])?;
+            assert_eq!((status, stderr.contains(&format!("error: {loss}"))), (1, true), "{stderr}");
+        }
     }
     Ok(())
 }

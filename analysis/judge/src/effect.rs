@@ -140,7 +140,9 @@ pub fn extras(
             continue;
         }
         let beside = reached.iter().copied().find(|op| place(op) == Some(Relation::Same));
-        let of = beside.or_else(|| alike.first().copied());
+        // A compiler copies the end of a loop to each path that leads there: an operation of a loop explains the access.
+        let repeated = alike.iter().find(|op| aligned.in_loop[**op]).or(alike.first());
+        let of = beside.or(repeated.copied());
         found.push(Extra { line: flow.nodes[node].line, kind, of, in_loop: of.is_some_and(|op| aligned.in_loop[op]) });
     }
     found

@@ -41,7 +41,8 @@ pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicB
     })
 }
 
-/// The number of the successor that a terminator goes to, if its condition is a constant.
+/// The number of the successor that a terminator always goes to: its condition is a constant, or it is an `invoke`, which unwinds
+/// nowhere, since PTX has no exceptions.
 ///
 /// # Safety
 /// `end` is the terminator of a block of a verified module.
@@ -53,6 +54,7 @@ unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
         let condition = match LLVMGetInstructionOpcode(end) {
             _ if is_branch => LLVMGetCondition(end),
             LLVMOpcode::LLVMSwitch => LLVMGetOperand(end, 0),
+            LLVMOpcode::LLVMInvoke => return Some(0),
             _ => return None,
         };
         if LLVMIsAConstantInt(condition).is_null() {

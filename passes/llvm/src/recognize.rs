@@ -133,7 +133,7 @@ pub fn plan<'c>(
     errors.or(())
 }
 
-/// A function that has atomics or fences.
+/// A function with a body, and its atomics and fences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognized {
     /// Its name in LLVM IR.
@@ -161,7 +161,7 @@ pub struct Named {
     pub is_of_any_memory: bool,
 }
 
-/// The functions of a module as [`crate::read`] and [`crate::expand`] left it, with every atomic and fence.
+/// The functions that a module defines, as [`crate::read`] and [`crate::expand`] left it, with every atomic and fence.
 ///
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
@@ -171,7 +171,7 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
         module.get_functions().map(|function| (function, Summary::of(function))).collect();
     let (mut functions, mut errors) = (Vec::new(), Errors::new());
     let mut count = 0..;
-    for function in module.get_functions() {
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         let summary = &summaries[&function];
         let called = called(function, &summaries);
         let may_be_written = called.iter().any(|callee| summaries[callee].own.writes);
@@ -205,10 +205,8 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
             }
             blocks.push(BasicBlock { operations, next });
         }
-        if !named.is_empty() {
-            let beside = summary.own.clone();
-            functions.push((called, Recognized { function: name(&function), visible, blocks, named, beside }));
-        }
+        let beside = summary.own.clone();
+        functions.push((called, Recognized { function: name(&function), visible, blocks, named, beside }));
     }
     let operations: FxHashMap<String, Vec<AtomicOp>> = functions
         .iter()
