@@ -77,6 +77,7 @@ pub fn trials() -> Vec<Trial> {
         trials.push(trial(&format!("examples/scoped.rs for {sm}"), Box::new(move || example(sm, ptx))));
     }
     trials.push(trial("without the pass, it does not link", Box::new(forgotten)));
+    trials.push(trial("check of a source that requires the pass", Box::new(checked_source)));
     trials.push(Trial::test("check understands markers", checked));
     trials.push(Trial::test("no marker is left in LLVM IR", none_left));
     trials.push(Trial::test("the library understands markers", library));
@@ -320,6 +321,14 @@ fn example(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
         let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
         known.try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))?;
     }
+    Ok(())
+}
+
+/// `check` judges the PTX of the pass: the markers of a source's own PTX are not a program.
+fn checked_source() -> Result<(), Failed> {
+    let checked = ptx_atomics().arg("check").arg(root().join("examples/scoped.rs")).output()?;
+    let said = String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned();
+    assert!(said.contains("10 kept, 0 not, 0 not checked") && said.contains("0 errors"), "{said}");
     Ok(())
 }
 

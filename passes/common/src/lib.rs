@@ -30,6 +30,7 @@ mod fp_atomics;
 pub mod helper;
 mod input;
 pub mod intrinsics;
+pub mod marker;
 pub mod memory;
 mod message;
 pub mod needs;

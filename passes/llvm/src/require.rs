@@ -7,14 +7,13 @@ use inkwell::{
     values::AsValueRef,
 };
 
-use crate::used;
+use ptx_atomics_common::marker;
 
-/// The function.
-const NAME: &str = "ptx_atomics$pass";
+use crate::used;
 
 /// Removes what requires the pass. A function that is called, or used otherwise, stays.
 pub fn satisfy(module: &Module<'_>) {
-    let Some(function) = module.get_function(NAME).map(|function| function.as_value_ref()) else { return };
+    let Some(function) = module.get_function(marker::PASS).map(|function| function.as_value_ref()) else { return };
     let mut statics = Vec::new();
     // SAFETY: the module is live. Nothing uses a value any more when it is deleted.
     unsafe {

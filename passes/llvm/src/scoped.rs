@@ -26,6 +26,7 @@ use inkwell::{
 };
 use ptx_atomics_common::{
     Diagnostic, Errors,
+    marker::PREFIX,
     operation::{Problem, SYNC_SCOPES},
 };
 use ptx_atomics_version::MAJOR;
@@ -39,9 +40,6 @@ use crate::{
     value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id, take_name},
     version::bin_op,
 };
-
-/// What the names of markers begin with. PTX has names with `$`, and linkers say them.
-const PREFIX: &str = "ptx_atomics$";
 
 /// Replaces the calls of markers by the atomics that they stand for. Run it before any pass of LLVM that is to know of the
 /// atomics, and before [`crate::check`]. The module no longer requires the pass.

@@ -81,7 +81,7 @@ pub fn read(args: &CheckArgs, path: &Path) -> Vec<Read> {
 }
 
 fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
-    let Program { kind, input, mut ir, path, .. } = program;
+    let Program { kind, input, mut ir, path, gpu } = program;
     let (ptx, is_source) = match kind {
         Kind::Ir(language) => return Ok(Read { path, ..of_ir(args, input, language)? }),
         Kind::Litmus => {
@@ -89,10 +89,11 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
             return Err(Diagnostic::new(message).help("`ptx-atomics litmus` answers it").into());
         }
         Kind::Source => {
-            let how = Compile::new(args.options(), &args.target, &args.source);
-            let ptx = how.made(&path, Made::Ptx)?;
+            let how = Compile::of_check(args);
+            let program = Program { kind, input, ir, path: path.clone(), gpu };
+            let ptx = how.ptx(&program).map_err(|(errors, _)| errors)?.input();
             ir = how.has_llvm_ir().then(|| how.made(&path, Made::LlvmIr)).transpose()?;
-            (Input::new(format!("the PTX of {}", input.name()), ptx.bytes()), true)
+            (ptx, true)
         }
         Kind::Ptx | Kind::Binary => (input, false),
     };

@@ -10,14 +10,14 @@ use std::{
 
 use ptx_atomics::{
     isolated::{self, Emit, Job, Language},
-    pass::{Diagnostic, Errors, Input, Location},
+    pass::{Diagnostic, Errors, Input, Location, marker},
     ptx::{Module, ModuleError, ModuleErrors, legality},
 };
 use strum::Display;
 
 use super::{Failure, Kind, Program, cannot};
 use crate::{
-    cli::{SourceArgs, TargetArgs},
+    cli::{CheckArgs, SourceArgs, TargetArgs},
     render,
 };
 
@@ -56,7 +56,8 @@ impl Ptx {
 pub struct Compile<'a> {
     /// One module of several.
     pub module: Option<String>,
-    /// Whether IR is neither optimized nor lowered, but for LLVM's own PTX, and a source is what its compiler makes of it.
+    /// Whether IR is neither optimized nor lowered, except for LLVM's own PTX, and a source gives the PTX that its compiler makes.
+    /// A source that requires the pass is lowered: without the pass it is not a program.
     pub is_unoptimized: bool,
     /// What the lowering is asked for.
     pub options: String,
@@ -82,18 +83,28 @@ impl<'a> Compile<'a> {
         Self { module: None, is_unoptimized: false, options, target, source }
     }
 
+    /// As `check` reads a program.
+    pub fn of_check(args: &'a CheckArgs) -> Self {
+        Self { is_unoptimized: true, ..Self::new(args.options(), &args.target, &args.source) }
+    }
+
     /// The PTX of a program, in which we have lowered the atomics, unless it is PTX already.
     pub fn ptx(&self, program: &Program) -> Result<Ptx, Failure> {
         let input = match program.kind {
             Kind::Source if self.is_unoptimized || !self.has_llvm_ir() => {
-                self.made(&program.path, Made::Ptx).map_err(alone)?
+                let ptx = self.made(&program.path, Made::Ptx).map_err(alone)?;
+                if !(self.has_llvm_ir() && requires_pass(&ptx)) {
+                    let name = format!("the PTX of {}", program.input.name());
+                    return text(Input::new(name, ptx.bytes()));
+                }
+                self.made(&program.path, Made::LlvmIr).map_err(alone)?
             }
             Kind::Source => self.made(&program.path, Made::LlvmIr).map_err(alone)?,
             _ => program.input.clone(),
         };
         let language = match program.kind {
             Kind::Ir(language) => language,
-            Kind::Source if !self.is_unoptimized && self.has_llvm_ir() => Language::Llvm,
+            Kind::Source => Language::Llvm,
             _ => return text(input),
         };
         let name = input.name().to_owned();
@@ -103,9 +114,11 @@ impl<'a> Compile<'a> {
         job.options.clone_from(&self.options);
         job.comments = true;
         job.module.clone_from(&self.module);
-        let lowered = match self.is_unoptimized {
-            true => isolated::unoptimized(&job).map(|all| all.into_iter().map(|one| one.ptx.into_bytes()).collect()),
-            false => isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")))
+        let lowered = match program.kind {
+            Kind::Ir(_) if self.is_unoptimized => {
+                isolated::unoptimized(&job).map(|all| all.into_iter().map(|one| one.ptx.into_bytes()).collect())
+            }
+            _ => isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")))
                 .map(|all| all.into_iter().map(|one| one.bytes).collect()),
         };
         let lowered: Vec<Vec<u8>> = lowered.map_err(|errors| (errors, Some(job.input)))?;
@@ -162,6 +175,13 @@ impl<'a> Compile<'a> {
         let bytes = fs::read(&output).map_err(|error| cannot("read", &output, &error))?;
         Ok(Input::new(path.display().to_string(), bytes))
     }
+}
+
+/// Whether PTX calls functions that the pass alone defines.
+fn requires_pass(ptx: &Input) -> bool {
+    let (module, _) = Module::read_partly(ptx.text().unwrap_or_default());
+    let declared = module.functions().filter(|function| function.body.is_none());
+    declared.into_iter().any(|function| function.name.starts_with(marker::PREFIX))
 }
 
 fn alone(errors: Errors) -> Failure {

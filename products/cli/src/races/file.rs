@@ -13,7 +13,7 @@ use ptx_atomics::{
 
 use crate::{
     cli::{CheckArgs, KernelArgs},
-    input::{self, Compile, Kind, Made, Program},
+    input::{self, Compile, Kind, Program},
     parallel,
     run::{Shown, quoted},
 };
@@ -38,14 +38,11 @@ pub fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diag
     let is_ptx = matches!(program.kind, Kind::Ptx | Kind::Binary);
     let input = match program.kind {
         Kind::Ptx | Kind::Binary => program.input,
-        Kind::Source => {
-            let how = Compile::new(args.options(), &args.target, &args.source);
-            match how.made(&program.path, Made::Ptx) {
-                // Lines of the source are not those of the PTX.
-                Ok(ptx) => Input::new(format!("the PTX of {name}"), ptx.bytes()),
-                Err(errors) => return failed(errors),
-            }
-        }
+        // Lines of the source are not those of the PTX.
+        Kind::Source => match Compile::of_check(args).ptx(&program) {
+            Ok(ptx) => ptx.input(),
+            Err((errors, _)) => return failed(errors),
+        },
         Kind::Ir(_) | Kind::Litmus => {
             let error = Diagnostic::new(format!("'{name}' is no PTX, and races are looked for in PTX alone"));
             return (None, vec![error.help("`ptx-atomics lower` makes PTX of IR")]);
