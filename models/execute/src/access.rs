@@ -195,6 +195,9 @@ impl Machine<'_> {
                 of.rmw.and_then(|rmw| rmw.apply(old, data.unwrap_or(0), swap))
             }
         };
+        if let (true, Some(_), Region::Global(piece, _)) = (self.is_trial, strong, place) {
+            self.learned.synchronizing.insert(piece);
+        }
         let is_atomic = of.rmw.is_some();
         // A `cas` that fails writes nothing.
         let mask = ptx_isa::arithmetic::mask(of.bytes as u32 * 8);

@@ -20,6 +20,8 @@ pub struct Learned {
     pub stored: BTreeSet<(Region, Key)>,
     /// Reads of parameters at addresses that are computed: the step, the offset and the bytes.
     pub reads: BTreeSet<(Pc, u64, u64)>,
+    /// Pieces of global memory that a strong access touches: flags, locks, counters.
+    pub synchronizing: BTreeSet<usize>,
     /// The map of the copy that begins.
     pub map: Option<Region>,
 }

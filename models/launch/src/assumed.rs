@@ -130,7 +130,7 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
         if let Ok(passed) = passed {
             plan.launches[index].arguments[number] = passed;
             // Buffers of small numbers are said together.
-            plan.chosen.extend(given.into_iter().filter(|given| !given.is_small()).map(|given| given.text));
+            plan.chosen.extend(given.into_iter().filter(|given| !given.is_small()).map(Given::in_words));
         }
     }
     plan.launches[index].sizes = Sizes { grid: *grid, block: *block, cluster: *cluster, shared: *shared };
@@ -202,7 +202,14 @@ mod tests {
                     (1 | 2 | 4 | 8, _) => Some(Value::Number(random.next())),
                     _ => None,
                 };
-                fields.extend(value.map(|value| Assumption { parameter, offset, bytes, value, is_given: false }));
+                fields.extend(value.map(|value| Assumption {
+                    parameter,
+                    offset,
+                    bytes,
+                    value,
+                    is_given: false,
+                    is_zero: random.below(2) == 0,
+                }));
                 offset += bytes + random.below(2) * bytes;
             }
         }

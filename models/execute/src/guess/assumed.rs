@@ -19,7 +19,7 @@ pub struct Assumed {
     pub parameters: Vec<Parameter>,
     /// What the parameters have in them, in their order.
     pub fields: Vec<Assumption>,
-    /// Whether buffers begin with zeros, as flags and locks do, and not with small numbers.
+    /// Whether all buffers begin with zeros, as flags and locks do, and not with small numbers.
     pub zeros: bool,
 }
 
@@ -40,6 +40,8 @@ pub struct Assumption {
     pub value: Value,
     /// Whether a user said so.
     pub is_given: bool,
+    /// Whether a buffer begins with zeros, since threads synchronize by it.
+    pub is_zero: bool,
 }
 
 /// What a field of a parameter is.
@@ -67,7 +69,8 @@ impl Assumed {
             let buffer = match &field.value {
                 Value::Number(_) => None,
                 Value::Buffer(maps) => {
-                    let contents = if self.zeros { Contents::GrowsZero(GROWS) } else { Contents::Grows(GROWS) };
+                    let contents =
+                        if self.begins_with_zeros(field) { Contents::GrowsZero(GROWS) } else { Contents::Grows(GROWS) };
                     let buffer = state.allocate(&name, contents);
                     for (at, map) in maps {
                         let tensor = state.allocate(&format!("{name}[{at}].data"), Contents::Grows(GROWS));
@@ -108,6 +111,11 @@ impl Assumed {
             }
         }
         Argument::Bytes(all)
+    }
+
+    /// Whether the buffer of a field begins with zeros.
+    pub(super) fn begins_with_zeros(&self, field: &Assumption) -> bool {
+        self.zeros || field.is_zero
     }
 
     /// The parameter, and what is added if the field is a part of it: `args+16`.

@@ -268,6 +268,11 @@ impl<'m> Search<'m> {
             for field in fields(program, learned.reads.iter().copied()) {
                 add(launch, program, field, number, given);
             }
+            for piece in &learned.synchronizing {
+                if let Some(index) = field_of(launch, buffers, *piece) {
+                    launch.fields[index].is_zero = true;
+                }
+            }
             for (place, rank) in &learned.maps {
                 put_map(launch, program, buffers, *place, *rank);
             }
@@ -393,7 +398,7 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
         // The size says so.
         if own.bytes == 128 {
             let value = Value::Map(Box::new(map_of(2, BOX)));
-            launch.fields.push(Assumption { parameter, offset: 0, bytes: 128, value, is_given: false });
+            launch.fields.push(Assumption { parameter, offset: 0, bytes: 128, value, is_given: false, is_zero: false });
         }
     }
     for field in fields(program, []) {
@@ -418,7 +423,7 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
         FieldKind::Float => Value::Number(1f32.to_bits().into()),
     };
     let is_float = field.kind == FieldKind::Float;
-    let mut new = Assumption { parameter, offset, bytes: field.bytes, value, is_given: is_float };
+    let mut new = Assumption { parameter, offset, bytes: field.bytes, value, is_given: is_float, is_zero: false };
     let name = launch.name_of(&new);
     if let Some((_, number)) = given.numbers.iter().find(|(own, _)| short_name(&launch.kernel, own) == name) {
         (new.value, new.is_given) = (Value::Number(*number), true);
@@ -474,7 +479,7 @@ fn replace_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], pla
             };
             launch.fields.retain(|field| !covers(field) || field.is_given);
             let value = Value::Map(Box::new(map));
-            launch.fields.push(Assumption { parameter, offset, bytes: 128, value, is_given: false });
+            launch.fields.push(Assumption { parameter, offset, bytes: 128, value, is_given: false, is_zero: false });
             launch.fields.sort_by_key(|field| (field.parameter, field.offset));
         }
         Region::Global(piece, at) => {

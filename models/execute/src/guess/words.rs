@@ -32,7 +32,7 @@ impl Assumed {
             }
             Value::Buffer(maps) => {
                 let maps = maps.iter().map(|(at, map)| format!("{name}[{at}]={}", map_said(map)));
-                let contents = if self.zeros { "" } else { "=small" };
+                let contents = if self.begins_with_zeros(field) { "" } else { "=small" };
                 std::iter::once(format!("{name}:u32[]{contents}")).chain(maps).collect()
             }
             Value::Map(map) => vec![format!("{name}={}", map_said(map))],

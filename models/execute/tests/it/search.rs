@@ -23,3 +23,17 @@ fn numbers_that_are_loaded_together() {
     let tried = best("ld.param.b64 %d, [p];\nsetp.eq.u64 %p, %d, 0;\n@%p trap;");
     assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, vec!["p+0=256".into()]));
 }
+
+/// A lock, a counter or a flag begins with zero, as a program makes it. Data begins with numbers.
+#[test]
+fn buffers_of_strong_accesses_begin_with_zeros() {
+    for access in [
+        "atom.relaxed.gpu.global.cas.b32 %r, [%d], 0, 1;",
+        "red.relaxed.gpu.global.add.u32 [%d], 1;",
+        "ld.acquire.gpu.global.b32 %r, [%d];",
+    ] {
+        let tried = best(&format!("ld.param.b64 %d, [p+8];\n{access}\nld.param.b64 %d, [p];\nld.global.b32 %r, [%d];"));
+        let arguments = vec!["p+0:u32[]=small".to_owned(), "p+8:u32[]".to_owned()];
+        assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, arguments), "{access}");
+    }
+}
