@@ -1,8 +1,13 @@
-//! The faults that an assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks.
+//! The faults that an assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks,
+//! and names that nothing declares.
 //!
 //! Only instructions that this crate knows are judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
 //! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
 
+mod names;
+mod near;
+
+use self::near::nearest;
 use crate::{
     asynchronous::Family,
     form::takes,
@@ -16,9 +21,6 @@ use crate::{
 /// The newest version that this crate knows.
 const NEWEST: PtxVersion = PtxVersion(9, 4);
 
-/// A word is near another one where one letter differs of so many.
-const NEAR: usize = 3;
-
 /// Everything in the functions of a module that the assembler refuses, in the order of the text.
 pub fn faults(module: &Module) -> Vec<ModuleError> {
     let parts = module.version.split_once('.');
@@ -26,12 +28,14 @@ pub fn faults(module: &Module) -> Vec<ModuleError> {
     let Some(version) = version.filter(|version| *version <= NEWEST) else { return Vec::new() };
     let sm: Option<Sm> = module.target.split(',').next().and_then(|sm| sm.trim().parse().ok());
     let target = sm.and_then(|sm| Target::new(sm, Some(version)).ok());
-    let lines = module.functions().flat_map(|function| function.body.iter().flatten());
-    let fault = |line: &Line| {
-        let reason = reason(line, target.as_ref())?;
-        Some(ModuleError { span: line.span.clone(), line: line.number, reason })
-    };
-    lines.filter_map(fault).collect()
+    let undeclared = names::undeclared(module);
+    let mut faults = Vec::new();
+    for (line, undeclared) in module.functions().flat_map(|function| function.body.iter().flatten()).zip(undeclared) {
+        if let Some(reason) = reason(line, target.as_ref()).or(undeclared) {
+            faults.push(ModuleError { span: line.span.clone(), line: line.number, reason });
+        }
+    }
+    faults
 }
 
 fn reason(line: &Line, target: Option<&Target>) -> Option<String> {
@@ -147,27 +151,6 @@ fn is_vector(base: &str, word: &str) -> bool {
     counts.contains(&word) || is_bank
 }
 
-/// The word that is nearest, if one is near.
-fn nearest<'w>(word: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let near = known.map(|known| (distance(word, known), known));
-    let best = near.min_by_key(|(distance, _)| *distance)?;
-    (best.0 * NEAR <= word.len()).then_some(best.1)
-}
-
-/// How many letters are to be put in, left out or changed.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, a) in one.bytes().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], at + 1);
-        for (index, b) in other.bytes().enumerate() {
-            let changed = before + usize::from(a != b);
-            before = row[index + 1];
-            row[index + 1] = changed.min(before + 1).min(row[index] + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +173,54 @@ mod tests {
         check("red.acquire.gpu.global.add.u32", "a modifier of `red`");
         check("fence.acq_rel", "a scope");
         check("atom.global.u32", "an operation");
+    }
+
+    /// The faults of a body, between blanks.
+    fn of_body(body: &str) -> String {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.global .u32 table[4];\n\
+             .func (.reg .b32 r) f(.param .b32 a);\n.visible .entry k(.param .u64 p)\n{{\n\
+             .reg .pred %p<2>;\n.reg .b32 %r<10>, count;\n.reg .b64 %rd<3>;\n.reg .v4 .f32 color;\n{body}\nret;\n}}\n.func late();\n"
+        );
+        let (module, errors) = Module::read_partly(&text);
+        assert_eq!(errors, [], "{body}");
+        faults(&module).into_iter().map(|fault| fault.reason).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn names_that_nothing_declares() {
+        let check = |body: &str, expected: &str| assert_eq!(of_body(body), expected, "{body}");
+        check("mov.u32 %r1, %r10;", "expected a register of `%r<10>`, found `%r10`");
+        check("@%p2 mov.u32 %r1, %r2;", "expected a register of `%p<2>`, found `%p2`");
+        check("mov.u32 %r1, cont;", "expected a name that is declared here, as `count`, found `cont`");
+        check("ld.global.u32 %rr1, [%rd1];", "expected a name that is declared here, as `%r1`, found `%rr1`");
+        check("mov.u32 %r1, %tidd.x;", "expected a name that is declared here, as `%tid`, found `%tidd`");
+        check("bra nowhere;", "expected a name that is declared here, found `nowhere`");
+        check("call late;", "expected a name that is declared here, found `late`");
+        check("st.global.u32 [tble+4], %r1;", "expected a name that is declared here, as `table`, found `tble`");
+        let inner = "expected a name that is declared here, found `inner`";
+        check("{ .reg .b32 inner; mov.u32 inner, 1; } mov.u32 inner, 2;", inner);
+        check("mov.u32 inner, 2; .reg .b32 inner; mov.u32 inner, 2;", inner);
+        check("bra inner; { inner: }", inner);
+        // Each name once, each statement once.
+        check("mov.u32 inner, inner; mov.u32 inner, 0;", inner);
+    }
+
+    #[test]
+    fn names_that_are_declared() {
+        for body in [
+            "@!%p1 mov.u32 %r9, count; mov.u32 %r07, 0;",
+            "mov.u32 %r1, %tid.x; mov.v4.u32 {%r1, %r2, %r3, _}, %ctaid; mov.u64 %rd1, %pm3_64; mov.u32 %r1, %envreg3;",
+            "mov.u32 %r1, WARP_SZ; mov.b32 %r1, color.x;",
+            "{ .reg .b32 %r<12>; mov.u32 %r11, %r1; { bra out; } out: }",
+            "again: ld.param.u64 %rd1, [p]; mov.u64 %rd2, k; @%p0 bra again;",
+            "{ .param .b32 a; st.param.b32 [a], %r1; call.uni (count), f, (a); }",
+            "to: .branchtargets one, two; brx.idx %r1, to; one: two: mov.b32 %r1, 0f3F800000;",
+            "{ type: .callprototype (.param .b32 _) _ (.param .b64 _); .param .b32 a; .param .b64 b; call (a), %rd1, (b), type; }",
+            "{ .shared .b32 one, two[4]; st.shared.u32 [two+4], %r1; st.u32 [one], %r1; }",
+        ] {
+            assert_eq!(of_body(body), "", "{body}");
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ mod parse;
 mod places;
 mod print;
 mod runtime;
+mod special;
 pub mod syntax;
 mod target;
 mod word;

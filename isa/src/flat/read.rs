@@ -9,6 +9,7 @@ use crate::{
     instruction::{self, Fence},
     mnemonic::{Control, Memory, Mnemonic},
     module::Jump,
+    special,
     syntax::{self, Number, Operand as Syntax, Shape},
     word::{FenceSem, MembarLevel, Scope, Sem, Type},
 };
@@ -294,7 +295,7 @@ impl<'m> Builder<'_, 'm> {
         }
         let vector = frame.vector(name);
         // A register may be declared with the name of a special one.
-        let special = name.strip_prefix('%').filter(|special| SPECIAL_VECTORS.contains(special));
+        let special = name.strip_prefix('%').filter(|special| special::VECTORS.contains(special));
         let special = special.filter(|_| vector.is_none() && (suffix.is_some() || !frame.declares(name)));
         match (suffix, special) {
             (Some(suffix), Some(special)) => special_element(special, suffix),
@@ -305,7 +306,7 @@ impl<'m> Builder<'_, 'm> {
                     let register = |element| Operand::Register(self.register(frame, &format!("{name}.{element}")));
                     Operand::Vector(ELEMENTS.into_iter().take(count).map(register).collect())
                 }
-                None if is_special(name) => Operand::Special(name.trim_start_matches('%').into()),
+                None if special::is_scalar(name) => Operand::Special(name.trim_start_matches('%').into()),
                 None => Operand::Register(self.register(frame, name)),
             },
         }
@@ -369,10 +370,6 @@ fn fence(of: &Reading<'_>) -> Action {
     })
 }
 
-/// The special registers that are vectors (section 10).
-const SPECIAL_VECTORS: [&str; 8] =
-    ["tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"];
-
 /// The elements of a vector register, as the manual names them (section 6.4.3).
 const ELEMENTS: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -388,41 +385,4 @@ fn special_element(name: &str, suffix: &str) -> Operand {
         "w" => Operand::Constant(0),
         element => Operand::Special(format!("{name}.{element}")),
     }
-}
-
-/// Registers that the manual defines (section 10).
-fn is_special(name: &str) -> bool {
-    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
-    const NAMES: [&str; 27] = [
-        "laneid",
-        "warpid",
-        "nwarpid",
-        "smid",
-        "nsmid",
-        "gridid",
-        "clock",
-        "clock_hi",
-        "clock64",
-        "globaltimer",
-        "globaltimer_lo",
-        "globaltimer_hi",
-        "total_smem_size",
-        "aggr_smem_size",
-        "dynamic_smem_size",
-        "cluster_ctarank",
-        "cluster_nctarank",
-        "is_explicit_cluster",
-        "current_graph_exec",
-        "reserved_smem_offset_begin",
-        "reserved_smem_offset_end",
-        "reserved_smem_offset_cap",
-        "lanemask_eq",
-        "lanemask_le",
-        "lanemask_lt",
-        "lanemask_ge",
-        "lanemask_gt",
-    ];
-    let is_numbered =
-        |begin: &&str| name.strip_prefix(*begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-    NAMES.contains(&name) || ["envreg", "pm", "reserved_smem_offset_"].iter().any(is_numbered)
 }

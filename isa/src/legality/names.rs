@@ -1,0 +1,183 @@
+//! Names that instructions use where no declaration is in scope (sections 4.4, 5.2 and 5.4).
+//!
+//! As for ptxas, a declaration is in scope behind its place, up to the end of its block; a label, in all of its block. Every name in a
+//! directive except `.reg` counts as one that the directive declares: nothing is refused that could be declared.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::near::nearest;
+use crate::{
+    module::{Code, Function, Item, Line, Module},
+    special,
+    syntax::{self, Statement, Text, TokenKind, tokens},
+};
+
+/// For so many names, the nearest one that is declared is looked for.
+const MOST_GUIDED: usize = 64;
+
+/// For each line of each body, why a name of it is refused. A name is refused once in a function.
+pub fn undeclared(module: &Module) -> Vec<Option<String>> {
+    let mut names = Names { scopes: vec![Scope::default()], guided: 0 };
+    let mut found = Vec::new();
+    for item in &module.items {
+        match item {
+            Item::Directive(text) => names.declare(text),
+            Item::Function(function) => {
+                names.innermost().names.extend(names_of(&function.head));
+                let refused = function.body.as_ref().map(|body| names.body(function, body));
+                found.extend(refused.into_iter().flatten());
+            }
+        }
+    }
+    found
+}
+
+/// What a block, a function or a module declares.
+#[derive(Default)]
+struct Scope<'m> {
+    names: FxHashSet<&'m str>,
+    /// `%r<6>` declares `%r0` to `%r5`.
+    ranges: FxHashMap<&'m str, u64>,
+}
+
+impl<'m> Scope<'m> {
+    /// The range that a name is spelled as one of, and whether it is.
+    fn range<'n>(&self, name: &'n str) -> Option<(&'m str, u64, bool)> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        (stem.len()..name.len()).find_map(|at| {
+            let (begin, count) = self.ranges.get_key_value(&name[..at])?;
+            let is_in = name[at..].parse().is_ok_and(|number: u64| number < *count);
+            Some((*begin, *count, is_in))
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.range(name).is_some_and(|(.., is_in)| is_in)
+    }
+}
+
+/// The names in scope: those of the module first, then those of each block around the place.
+struct Names<'m> {
+    scopes: Vec<Scope<'m>>,
+    guided: usize,
+}
+
+impl<'m> Names<'m> {
+    fn innermost(&mut self) -> &mut Scope<'m> {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    fn declare(&mut self, text: &'m str) {
+        let registers = match syntax::statement(text) {
+            Ok(Statement::Directive(directive)) => directive.registers(),
+            _ => None,
+        };
+        let scope = self.innermost();
+        match registers {
+            Some((_, declared)) => {
+                for one in declared {
+                    match one.count {
+                        Some(count) => drop(scope.ranges.insert(one.name.text, count)),
+                        None => drop(scope.names.insert(one.name.text)),
+                    }
+                }
+            }
+            None => scope.names.extend(names_of(text)),
+        }
+    }
+
+    fn body(&mut self, function: &'m Function, body: &'m [Line]) -> Vec<Option<String>> {
+        let mut labels = labels(body).into_iter();
+        let mut open = |names: &mut Self, parameters: &'m str| {
+            let mut scope = Scope::default();
+            scope.names.extend(names_of(parameters).chain(labels.next().unwrap_or_default()));
+            names.scopes.push(scope);
+        };
+        open(self, &function.head);
+        let mut told = FxHashSet::default();
+        let line = |line: &'m Line| {
+            match &line.code {
+                Code::Open => open(self, ""),
+                Code::Close => drop(self.scopes.pop()),
+                Code::Directive(_) => self.declare(&line.text),
+                Code::Label(_) => {}
+                Code::Instruction { .. } | Code::Other(_) => {
+                    let is_known =
+                        |name: &str| special::is_special(name) || self.scopes.iter().rev().any(|scope| scope.has(name));
+                    let name = used(&line.text).find(|name| !is_known(name) && !told.contains(name))?;
+                    told.insert(name);
+                    return Some(self.refused(name));
+                }
+            }
+            None
+        };
+        let refused = body.iter().map(line).collect();
+        self.scopes.truncate(1);
+        refused
+    }
+
+    fn refused(&mut self, name: &str) -> String {
+        if let Some((begin, count, _)) = self.scopes.iter().rev().find_map(|scope| scope.range(name)) {
+            return format!("expected a register of `{begin}<{count}>`, found `{name}`");
+        }
+        let meant = if self.guided < MOST_GUIDED { self.near(name) } else { None };
+        self.guided += 1;
+        match meant {
+            Some(meant) => format!("expected a name that is declared here, as `{meant}`, found `{name}`"),
+            None => format!("expected a name that is declared here, found `{name}`"),
+        }
+    }
+
+    /// The nearest name in scope.
+    fn near(&self, name: &str) -> Option<String> {
+        let digits = &name[name.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+        let of_range = |(begin, count): (&&str, &u64)| {
+            let number = digits.parse().ok().filter(|number: &u64| number < count).unwrap_or(0);
+            (*count > 0).then(|| format!("{begin}{number}"))
+        };
+        let all = self.scopes.iter().flat_map(|scope| {
+            let names = scope.names.iter().map(|name| (*name).to_owned());
+            names.chain(scope.ranges.iter().filter_map(of_range))
+        });
+        // Of several that are as near, always the same.
+        let mut all: Vec<String> = all.chain(special::names()).collect();
+        all.sort_unstable();
+        nearest(name, all.into_iter())
+    }
+}
+
+fn names_of(text: &str) -> impl Iterator<Item = &str> {
+    Text::of(text).names().map(|name| name.text)
+}
+
+/// The names in an instruction, except its mnemonic.
+fn used(text: &str) -> impl Iterator<Item = &str> {
+    let is_guarded = tokens(Text::of(text)).next().is_some_and(|first| first.kind == TokenKind::Sign('@'));
+    let mnemonic = usize::from(is_guarded);
+    names_of(text).enumerate().filter(move |(index, _)| *index != mnemonic).map(|(_, name)| name)
+}
+
+/// The labels of each block of a body, in the order in which blocks begin; those of the body itself stand first.
+fn labels(body: &[Line]) -> Vec<Vec<&str>> {
+    let mut blocks = vec![Vec::new()];
+    let mut around = vec![0];
+    for line in body {
+        match &line.code {
+            Code::Open => {
+                around.push(blocks.len());
+                blocks.push(Vec::new());
+            }
+            Code::Close => drop(around.pop()),
+            Code::Label(_) => {
+                let block = around.last().copied().unwrap_or(0);
+                blocks[block].extend(names_of(&line.text));
+            }
+            _ => {}
+        }
+    }
+    blocks
+}

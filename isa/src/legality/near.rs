@@ -1,0 +1,25 @@
+//! The nearest spelling of a word that PTX or a module does not have.
+
+/// A word is near another one where one letter differs of so many.
+const NEAR: usize = 3;
+
+/// The word that is nearest, if one is near.
+pub fn nearest<W: AsRef<str>>(word: &str, known: impl Iterator<Item = W>) -> Option<W> {
+    let near = known.map(|known| (distance(word, known.as_ref()), known));
+    let best = near.min_by_key(|(distance, _)| *distance)?;
+    (best.0 * NEAR <= word.len()).then_some(best.1)
+}
+
+/// How many letters are to be put in, left out or changed.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, a) in one.bytes().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], at + 1);
+        for (index, b) in other.bytes().enumerate() {
+            let changed = before + usize::from(a != b);
+            before = row[index + 1];
+            row[index + 1] = changed.min(before + 1).min(row[index] + 1);
+        }
+    }
+    row[other.len()]
+}
