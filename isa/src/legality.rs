@@ -64,6 +64,9 @@ fn of_words(mnemonic: &str) -> Option<String> {
             None => found("an instruction of PTX"),
         });
     }
+    if let Some(expected) = vector(&words) {
+        return Some(found(&expected));
+    }
     let (_, known) = KNOWN.iter().find(|(base, _)| *base == words[0])?;
     if words[0] != "fence" && Family::of(&words).is_some() || words.iter().any(|word| SPECIAL.contains(word)) {
         return None;
@@ -140,6 +143,46 @@ const SPECIAL: [&str; 6] = [
     "sync_restrict::shared::cluster",
 ];
 
+/// Instructions that take a vector: the sizes that there are, and the most bits of a vector. Global memory has more of them than other
+/// memory.
+#[rustfmt::skip]
+const VECTORS: [(&str, &[u32], u32); 8] = [
+    ("ld",       &[2, 4, 8], 256),
+    ("ldu",      &[2, 4],    128),
+    ("st",       &[2, 4, 8], 256),
+    ("atom",     &[2, 4, 8], 128),
+    ("red",      &[2, 4, 8], 128),
+    ("multimem", &[2, 4, 8], 128),
+    ("mov",      &[2, 4],    128),
+    ("tex",      &[2, 4],    128),
+];
+
+/// The most bits of a vector in memory that is not global.
+const MOST_BITS: u32 = 128;
+
+/// The size of a vector that is expected in place of a word, if the instruction lacks it or its type is too wide for it.
+fn vector(words: &[&str]) -> Option<String> {
+    let word = words[1..].iter().find(|word| {
+        word.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    })?;
+    let Some((base, sizes, most)) = VECTORS.iter().find(|(base, ..)| *base == words[0]) else {
+        let is_arithmetic = Mnemonic::of(words[0]).is_some_and(|row| row.memory.is_empty() && row.order.is_none());
+        return is_arithmetic.then(|| format!("an instruction without `.{word}`"));
+    };
+    let size: Option<u32> = word[1..].parse().ok().filter(|size| sizes.contains(size));
+    let Some(size) = size else {
+        let sizes: Vec<String> = sizes.iter().map(|size| format!("`.v{size}`")).collect();
+        return Some(format!("a vector of `{base}`, {}", sizes.join(" or ")));
+    };
+    let space = words[1..].iter().find_map(|word| word.split("::").next().filter(|word| OTHER_SPACES.contains(word)));
+    let most = space.map_or(*most, |_| MOST_BITS.min(*most));
+    let ty: Type = words[1..].iter().rev().find_map(|word| word.parse().ok())?;
+    (ty.bits() * size > most).then(|| format!("a vector of at most {most} bits"))
+}
+
+/// State spaces with shorter vectors than global memory.
+const OTHER_SPACES: [&str; 4] = ["shared", "local", "param", "const"];
+
 /// Whether a word is the number of elements of an access.
 fn is_vector(base: &str, word: &str) -> bool {
     let counts: &[&str] = match base {
@@ -173,6 +216,13 @@ mod tests {
         check("red.acquire.gpu.global.add.u32", "a modifier of `red`");
         check("fence.acq_rel", "a scope");
         check("atom.global.u32", "an operation");
+        check("mov.v8.b16", "a vector of `mov`, `.v2` or `.v4`");
+        check("mov.v4.b64", "at most 128 bits");
+        check("ld.global.v3.f32", "a vector of `ld`, `.v2` or `.v4` or `.v8`");
+        check("ld.global.v8.b64", "at most 256 bits");
+        check("st.shared.v8.b32", "at most 128 bits");
+        check("ld.param.v2.b128", "at most 128 bits");
+        check("add.v2.f32", "an instruction without `.v2`");
     }
 
     /// The faults of a body, between blanks.
@@ -229,6 +279,12 @@ mod tests {
             "ld.param.u64",
             "ld.global.nc.L1::evict_last.L2::128B.v4.f32",
             "ld.const[3].u32",
+            "mov.v4.f32",
+            "mov.v2.b64",
+            "ld.v4.b64",
+            "st.global.v8.b32",
+            "ld.shared.v8.b16",
+            "tex.2d.v4.f32.f32",
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32",
             "red.async.relaxed.cluster.global.shared::cluster.mbarrier::complete_tx::bytes.inc.u32",
             "atom.global.add.noftz.v4.f16x2",
