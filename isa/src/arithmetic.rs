@@ -18,7 +18,7 @@ mod rmw;
 
 pub use self::{
     alu::alu,
-    bits::{mask, sign_extend, width},
+    bits::{in_register, mask, sign_extend, width},
     compare::{Compare, Select, Test, compare},
     computation::{Computation, Outcome},
     convert::{Conversion, Pack, convert},

@@ -29,6 +29,16 @@ pub fn sign_extend(value: u64, bits: u32) -> i64 {
     (value.checked_shl(unused).unwrap_or(0) as i64) >> unused.min(63)
 }
 
+/// A value of a type in a register of so many bits, which may be more than those of the type: a sign fills them, and zeros after any
+/// other type (section 9.4.1, of `ld`, `cvt` and parameters). Where it is not known how many bits the register has, it has all.
+pub fn in_register(ty: Type, bits: u32, value: u128) -> u128 {
+    let bits = if bits == 0 { 64 } else { bits };
+    match ty.is_signed() && bits > ty.bits() {
+        true => sign_extend(value as u64, ty.bits()) as u128 & mask(bits),
+        false => value & mask(ty.bits()),
+    }
+}
+
 /// So many ones in the low bits, and at most 128.
 pub fn mask(bits: u32) -> u128 {
     u128::MAX.checked_shr(128 - bits.min(128)).unwrap_or(0)

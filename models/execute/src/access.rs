@@ -516,11 +516,8 @@ fn replace(own: &mut [u8], value: &[u8]) -> bool {
 
 /// Writes what was loaded: a signed type fills a wider register with its sign.
 pub fn write_loaded(warp: &mut Warp, base: u32, register: Reg, bits: u32, lane: usize, ty: Type, value: u128) {
-    let low = match ty.is_signed() {
-        true => ptx_isa::arithmetic::sign_extend(value as u64, ty.bits()) as u64 & low_bits(bits),
-        false => value as u64,
-    };
-    warp.set(base, register, lane, low);
+    let value = ptx_isa::arithmetic::in_register(ty, bits, value);
+    warp.set(base, register, lane, value as u64);
     if ty == Type::B128 {
         warp.set(base, register + 1, lane, (value >> 64) as u64);
     }

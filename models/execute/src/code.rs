@@ -60,6 +60,8 @@ pub struct Compute {
     pub fast: Option<Fast>,
     /// The results.
     pub results: [Option<Reg>; 2],
+    /// Where the first result has a sign and its register more bits: its type, and the bits of the register.
+    pub fills: Option<(Type, u32)>,
     /// The operands; as many as `count` are there.
     pub sources: [Source; 5],
     /// How many operands there are.

@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use ptx_isa::{FenceSem, Space, Type};
+use ptx_isa::{FenceSem, Space, Type, arithmetic::in_register};
 use rustc_hash::FxHasher;
 
 use crate::{
@@ -202,7 +202,9 @@ impl Machine<'_> {
             if let Some(carry) = outcome.carry {
                 warp.carry = warp.carry & !(1 << lane) | u32::from(carry) << lane;
             }
-            for (register, value) in of.results.iter().zip(outcome.results) {
+            let [first, second] = outcome.results;
+            let first = of.fills.map_or(first, |(ty, bits)| in_register(ty, bits, first));
+            for (register, value) in of.results.iter().zip([first, second]) {
                 if let Some(register) = register {
                     warp.set(base, *register, lane, value as u64);
                 }

@@ -528,7 +528,7 @@ impl<'f> Frame<'f> {
             // What has no result does nothing that is seen.
             return Ok(match words[0] {
                 "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
-                _ if results.len() > 1 => self.computation(&words, &sources, &results)?,
+                _ if results.len() > 1 => self.computation(&words, &sources, step)?,
                 _ => Op::Nothing,
             });
         };
@@ -557,21 +557,26 @@ impl<'f> Frame<'f> {
                 results,
                 operands: operands.iter().map(|one| self.given(one)).collect(),
             })),
-            _ => self.computation(&words, &sources, &results)?,
+            _ => self.computation(&words, &sources, step)?,
         })
     }
 
-    fn computation(&self, words: &[&str], sources: &[Source], results: &[Option<Reg>]) -> Result<Op, String> {
+    fn computation(&self, words: &[&str], sources: &[Source], step: &flat::Step) -> Result<Op, String> {
         let unknown = || words.join(".");
         let of = Computation::of(words[0], &words[1..]).ok_or_else(unknown)?;
-        if sources.len() > 5 || results.len() > 2 || !of.takes(sources.len()) {
+        let written = self.wide(step);
+        if sources.len() > 5 || written.len() > 2 || !of.takes(sources.len()) {
             return Err(unknown());
         }
         let mut all = [Source::Nothing; 5];
         all[..sources.len()].copy_from_slice(sources);
-        let results = [0, 1].map(|index| results.get(index).copied().flatten());
-        let fast = fast(of, &words.join(".")).filter(|_| results[1].is_none() && sources.len() <= 3);
-        Ok(Op::Compute(Box::new(Compute { of, fast, results, sources: all, count: sources.len() })))
+        let results = [0, 1].map(|index| written.get(index).copied().flatten().map(|(register, _)| register));
+        let ty = of.result_type();
+        let width = written.first().copied().flatten().map(|(_, bits)| bits);
+        let fills = width.filter(|bits| ty.is_signed() && *bits > ty.bits()).map(|bits| (ty, bits));
+        let is_fast = results[1].is_none() && sources.len() <= 3 && fills.is_none();
+        let fast = fast(of, &words.join(".")).filter(|_| is_fast);
+        Ok(Op::Compute(Box::new(Compute { of, fast, results, fills, sources: all, count: sources.len() })))
     }
 
     fn moved(&self, words: &[&str], operands: &[Operand], results: Vec<Option<Reg>>) -> Result<Op, String> {
@@ -588,7 +593,14 @@ impl<'f> Frame<'f> {
                 let of = Computation::Alu(ptx_isa::AluOp::Mov, if bits <= 32 { Type::B32 } else { Type::B64 });
                 let mut sources = [Source::Nothing; 5];
                 sources[0] = self.source(from);
-                Op::Compute(Box::new(Compute { of, fast: fast(of, ""), results: [Some(*d), None], sources, count: 1 }))
+                Op::Compute(Box::new(Compute {
+                    of,
+                    fast: fast(of, ""),
+                    results: [Some(*d), None],
+                    fills: None,
+                    sources,
+                    count: 1,
+                }))
             }
             ([from], _) => {
                 let each = bits / results.len().max(1) as u32;

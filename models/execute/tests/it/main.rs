@@ -6,3 +6,4 @@ mod dependent;
 mod device;
 mod matrix;
 mod search;
+mod values;

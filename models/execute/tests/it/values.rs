@@ -1,0 +1,67 @@
+//! Values in registers.
+
+use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_isa::{Module, Type};
+
+/// What a kernel of one thread stores, in a buffer that begins so. It has the parameters `p` and `n`, of which `%p` is the first.
+fn stored(head: &str, body: &str, buffer: &[u64], n: u64) -> Vec<u64> {
+    let text = format!(
+        ".version 8.6\n.target sm_90\n.address_size 64\n{head}\n.visible .entry k(.param .u64 p, .param .u64 n)\n{{\n\
+         .reg .pred %q<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>, %p;\n.reg .f32 %f<4>;\n\
+         ld.param.u64 %p, [p];\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().unwrap_or_else(|error| panic!("{text}{error}"));
+    assert_eq!(ptx_isa::legality::faults(&module), [], "{text}");
+    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let bytes = buffer.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let buffer = device.allocate("p", Contents::Bytes(bytes));
+    let arguments = vec![Argument::Buffer(buffer, 0), Argument::Bytes(n.to_le_bytes().to_vec())];
+    let report = device.launch(&Launch::new("k", [1, 1, 1], arguments)).expect("a launch");
+    assert_eq!(report.findings, [], "{text}");
+    let (words, _) = device.contents(buffer).as_chunks();
+    words.iter().map(|word| u64::from_le_bytes(*word)).collect()
+}
+
+/// Section 9.4.1: where a register is wider than the type of a result, a signed type fills it with its sign, and any other with zeros.
+#[test]
+fn registers_wider_than_the_type() {
+    // Each of its lowest 8, 16 and 32 bits is negative.
+    const NUMBER: u64 = 0x0180_8382_8584_8786;
+    const INTEGERS: [Type; 6] = [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32];
+    const BITS: [Type; 3] = [Type::B8, Type::B16, Type::B32];
+    let check = |form: &str, ty: Type, number: u64| {
+        for (register, bits) in [("%h1", 16), ("%r1", 32), ("%d1", 64)] {
+            if bits < ty.bits() {
+                continue;
+            }
+            let instruction = form.replace("TYPE", &ty.to_string()).replace("REGISTER", register);
+            let body = format!(
+                "ld.global.u64 %d2, [%p];\nmov.f32 %f1, 0fC0000000;\n{instruction}\nst.global.u{bits} [%p+8], {register};"
+            );
+            let unused = 64 - ty.bits();
+            let filled = match ty.is_signed() {
+                true => ((number << unused) as i64 >> unused) as u64,
+                false => number << unused >> unused,
+            };
+            let expected = filled & u64::MAX >> (64 - bits);
+            assert_eq!(stored("", &body, &[NUMBER, 0], NUMBER)[1], expected, "{instruction}");
+        }
+    };
+    for ty in INTEGERS.into_iter().chain(BITS) {
+        check("ld.global.TYPE REGISTER, [%p];", ty, NUMBER);
+        check("ld.volatile.global.TYPE REGISTER, [%p];", ty, NUMBER);
+        check("ld.global.v2.TYPE {REGISTER, _}, [%p];", ty, NUMBER);
+        check("ld.param.TYPE REGISTER, [n];", ty, NUMBER);
+    }
+    for ty in INTEGERS {
+        check("cvt.TYPE.s64 REGISTER, %d2;", ty, NUMBER);
+        check("cvt.TYPE.u64 REGISTER, %d2;", ty, NUMBER);
+        // Minus two: an unsigned type has 0 in its place.
+        check("cvt.rzi.TYPE.f32 REGISTER, %f1;", ty, if ty.is_signed() { -2i64 as u64 } else { 0 });
+    }
+    // Limited to the least number of the type.
+    check("cvt.sat.TYPE.s32 REGISTER, %d2;", Type::S8, 0x80);
+    check("cvt.sat.TYPE.s32 REGISTER, %d2;", Type::S16, 0x8000);
+    // A half float.
+    check("cvt.rn.TYPE.f32 REGISTER, %f1;", Type::F16, 0xc000);
+}
