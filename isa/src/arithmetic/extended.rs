@@ -12,7 +12,10 @@ use crate::word::{AluOp, Type};
 /// An integer instruction with modifiers that [`AluOp`] lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extended {
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc` and `madc`. The flag of a difference is its borrow.
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc` and `madc`. The flag of a difference is the carry of the sum that GPUs compute in its
+    /// place, `a + !b + 1`: it is set where nothing is borrowed, and `subc` borrows where it is not set. The manual (section 9.7.2) calls
+    /// the flag of a difference its borrow. Within a chain of differences both are the same; they differ where `addc` or `madc` takes
+    /// the flag of `sub.cc`, or `subc` that of a sum. The machine code of ptxas 11.8 to 13.5 has the carry (`IADD3.X R, P2, R, ~R, RZ, P0`).
     Carry {
         /// One of `Add`, `Sub`, `MadLo` and `MadHi`.
         op: AluOp,
@@ -116,7 +119,8 @@ impl Extended {
     pub(super) fn execute(self, sources: &[u128], carry: bool) -> Option<([u128; 2], Option<bool>)> {
         let result = match (self, sources) {
             (Self::Carry { op, ty, takes, gives }, _) => {
-                let (result, carry) = carried(op, ty, sources, takes && carry)?;
+                let added = if takes { carry } else { op == AluOp::Sub };
+                let (result, carry) = carried(op, ty, sources, added)?;
                 return Some(([result, 0], gives.then_some(carry)));
             }
             (Self::Lop3 { and }, [words @ .., with]) => {
@@ -142,16 +146,17 @@ fn word(signed: bool) -> Type {
     if signed { Type::S32 } else { Type::U32 }
 }
 
-/// A sum or a difference with the flag, and its own flag.
+/// A sum or a difference, and its carry. What it adds for the flag is in `carry`; of a difference without the flag, that is 1.
 fn carried(op: AluOp, ty: Type, sources: &[u128], carry: bool) -> Option<(u128, bool)> {
     let ones = mask(ty.bits());
     let (a, b) = match (op, sources) {
-        (AluOp::Add | AluOp::Sub, [a, b]) => (a & ones, b & ones),
+        (AluOp::Add, [a, b]) => (a & ones, b & ones),
+        (AluOp::Sub, [a, b]) => (a & ones, !b & ones),
         (AluOp::MadLo, [a, b, c]) => (alu(AluOp::MulLo, ty, &[*a, *b])?, c & ones),
         (AluOp::MadHi, [a, b, c]) => (alu(AluOp::MulHi, ty, &[*a, *b])?, c & ones),
         _ => return None,
     };
-    let exact = if op == AluOp::Sub { a.wrapping_sub(b + u128::from(carry)) } else { a + b + u128::from(carry) };
+    let exact = a + b + u128::from(carry);
     Some((exact & ones, exact > ones))
 }
 

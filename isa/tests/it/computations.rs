@@ -36,11 +36,16 @@ fn carry() {
     carried("addc.u32", [1, 1], true, 3, None);
     carried("addc.cc.u32", [ones, 0], true, 0, Some(true));
     carried("addc.cc.u64", [u64::MAX.into(), u64::MAX.into()], true, u64::MAX.into(), Some(true));
-    carried("sub.cc.u32", [0, 1], false, ones, Some(true));
-    carried("sub.cc.u32", [1, 1], true, 0, Some(false));
-    carried("subc.cc.u32", [1, 1], true, ones, Some(true));
-    carried("subc.cc.u32", [0, ones], true, 0, Some(true));
-    carried("subc.u64", [5, 2], true, 2, None);
+    // The flag of a difference is the carry of a sum with the complement, as on GPUs: set where nothing is borrowed.
+    carried("sub.cc.u32", [0, 1], false, ones, Some(false));
+    carried("sub.cc.u32", [1, 1], true, 0, Some(true));
+    carried("sub.cc.u32", [1, 0], true, 1, Some(true));
+    carried("subc.cc.u32", [1, 1], false, ones, Some(false));
+    carried("subc.cc.u32", [0, ones], false, 0, Some(false));
+    carried("subc.cc.u32", [0, ones], true, 1, Some(false));
+    carried("subc.cc.u32", [0, 0], true, 0, Some(true));
+    carried("subc.u64", [5, 2], true, 3, None);
+    carried("subc.u64", [5, 2], false, 2, None);
     carried("mad.lo.cc.u32", [ones, 2, 2], true, 0, Some(true));
     carried("mad.hi.cc.u32", [ones, 2, ones], false, 0, Some(true));
     carried("mad.hi.cc.s32", [ones, 2, 1], false, 0, Some(true));

@@ -48,8 +48,8 @@ proptest! {
         };
         let minus = |a: u32, b: u32, flag: bool| {
             let (rest, under) = a.overflowing_sub(b);
-            let (rest, again) = rest.overflowing_sub(flag.into());
-            (rest, under || again)
+            let (rest, again) = rest.overflowing_sub((!flag).into());
+            (rest, !(under || again))
         };
         let high = ((u64::from(a) * u64::from(b)) >> 32) as u32;
         let signed_high = ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32;
@@ -57,7 +57,7 @@ proptest! {
         for (name, ty, factors, (result, new)) in [
             ("add", "u32", 2, plus(a, b, false)),
             ("addc", "s32", 2, plus(a, b, flag)),
-            ("sub", "s32", 2, minus(a, b, false)),
+            ("sub", "s32", 2, minus(a, b, true)),
             ("subc", "u32", 2, minus(a, b, flag)),
             ("mad.lo", "s32", 3, plus(low, c, false)),
             ("madc.lo", "u32", 3, plus(low, c, flag)),
@@ -76,7 +76,7 @@ proptest! {
         let [x, y] = [u64::from(a) << 32 | u64::from(c), u64::from(b) << 32 | u64::from(b ^ c)];
         let (low, flag) = carried("sub.cc.u32", &[c, b ^ c], false).expect("a result");
         let (high, flag) = carried("subc.cc.u32", &[a, b], flag == Some(true)).expect("a result");
-        prop_assert_eq!((u64::from(high) << 32 | u64::from(low), flag), (x.wrapping_sub(y), Some(x < y)));
+        prop_assert_eq!((u64::from(high) << 32 | u64::from(low), flag), (x.wrapping_sub(y), Some(x >= y)));
     }
 
     #[test]
