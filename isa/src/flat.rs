@@ -97,7 +97,7 @@ pub struct Access {
     pub kind: AccessKind,
     /// Where: an [`Operand::Address`].
     pub address: Operand,
-    /// The state space; without one it is the generic one.
+    /// The state space, by a modifier or by the variable that the address names; without one it is the generic one.
     pub space: Option<Space>,
     /// The type of one element.
     pub ty: Option<Type>,

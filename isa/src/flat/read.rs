@@ -11,7 +11,7 @@ use crate::{
     module::Jump,
     special,
     syntax::{self, Number, Operand as Syntax, Shape},
-    word::{FenceSem, MembarLevel, Scope, Sem, Type},
+    word::{FenceSem, MembarLevel, Scope, Sem, Space, Type},
 };
 
 /// An instruction, with its words and its row of the mnemonics.
@@ -161,11 +161,13 @@ impl<'m> Builder<'_, 'm> {
         // The stride of `wmma.load` stands behind the address, too.
         let has_data = of.row.writes || of.words[0] == "wmma";
         let has_data = has_data && kind != AccessKind::Discard;
+        let address = of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand));
+        let space = of.words[1..].iter().find_map(|word| word.parse().ok()).or_else(|| self.named_space(&address));
         let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| has_data);
         Action::Access(Access {
             kind,
-            address: of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand)),
-            space: of.words[1..].iter().find_map(|word| word.parse().ok()),
+            address,
+            space,
             ty: of.words.iter().rev().find_map(|word| word.parse().ok()).filter(|_| of.words[0] != "wmma"),
             elements: of.words.iter().find_map(length).unwrap_or(1),
             sem,
@@ -177,6 +179,14 @@ impl<'m> Builder<'_, 'm> {
             writes: of.row.writes,
             data: data.map(|operand| self.operand(frame, operand)).collect(),
         })
+    }
+
+    /// The state space of the variable that an address names. As ptxas has it, an access without a state space is in that of the
+    /// variable: the value of its name is an address within the state space, and would be another place as a generic address.
+    fn named_space(&self, address: &Operand) -> Option<Space> {
+        let Operand::Address(base, _) = address else { return None };
+        let Operand::Symbol(symbol) = **base else { return None };
+        self.flat.symbols[symbol].variable.space
     }
 
     /// `ld.param` and `st.param`: of the function itself a parameter, of a call one of the registers that stand for it.

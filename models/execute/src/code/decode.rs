@@ -13,7 +13,7 @@ use super::{
     fast::fast,
     touched::{is_wgmma, reads},
 };
-use crate::memory::window;
+use crate::memory::{generic, window};
 
 /// All bits of an address in shared memory but the lowest one of the CTA's rank.
 const PEER_MASK: u32 = 0xfeff_ffff;
@@ -303,6 +303,24 @@ impl<'f> Frame<'f> {
         }
     }
 
+    /// The same of an instruction without a state space: the address of a variable is its generic one.
+    fn given_generic(&self, operand: &Operand) -> Given {
+        let space = match operand {
+            Operand::Address(base, _) => match **base {
+                Operand::Symbol(symbol) => self.flat.symbols[symbol].variable.space,
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some(space), Given::Address(address)) = (space, self.given(operand)) else { return self.given(operand) };
+        let base = match address.base {
+            Source::Number(at) => Source::Number(generic(space, at)),
+            Source::Local(at) => Source::Param(at),
+            other => other,
+        };
+        Given::Address(Address { base, ..address })
+    }
+
     fn reg(&self, register: Option<flat::Register>) -> Option<Reg> {
         register.map(|register| self.registers[register])
     }
@@ -349,12 +367,13 @@ impl<'f> Frame<'f> {
             },
             Action::Access(access) if access.kind == AccessKind::Matrix => {
                 let words = self.mnemonic_words(step);
-                let operands = std::iter::once(&access.address).chain(&access.data);
-                Op::Matrix(Box::new(Matrix {
-                    words,
-                    results: self.regs(step),
-                    operands: operands.map(|one| self.given(one)).collect(),
-                }))
+                let address = match words.iter().any(|word| word.parse::<Space>().is_ok()) {
+                    true => self.given(&access.address),
+                    false => self.given_generic(&access.address),
+                };
+                let data = access.data.iter().map(|one| self.given(one));
+                let operands = std::iter::once(address).chain(data).collect();
+                Op::Matrix(Box::new(Matrix { words, results: self.regs(step), operands }))
             }
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
@@ -363,10 +382,14 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
             }
-            Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
-                form: (**form).clone(),
-                arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
-            })),
+            Action::Asynchronous(form, arguments) => {
+                let given = |operand: &Operand| match form.spaces().next() {
+                    Some(_) => self.given(operand),
+                    None => self.given_generic(operand),
+                };
+                let arguments = arguments.iter().map(|(role, operand)| (*role, given(operand))).collect();
+                Op::Asynchronous(Box::new(Operation { form: (**form).clone(), arguments }))
+            }
             Action::Barrier(barrier) if barrier.warp => {
                 let mask = Some(self.source(&barrier.id));
                 Op::Collective(Box::new(Collective::Barrier), mask, Vec::new())

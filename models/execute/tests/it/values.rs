@@ -65,3 +65,23 @@ fn registers_wider_than_the_type() {
     // A half float.
     check("cvt.rn.TYPE.f32 REGISTER, %f1;", Type::F16, 0xc000);
 }
+
+/// As ptxas has it, an access without a state space whose address names a variable is in the state space of the variable.
+#[test]
+fn names_of_variables_as_addresses() {
+    let check = |head: &str, body: &str, expected: u64| {
+        let body = format!("{body}\nst.global.u64 [%p], %d1;");
+        assert_eq!(stored(head, &body, &[7], 0)[0], expected, "{head} {body}");
+    };
+    let shared = ".shared .align 16 .b8 before[64];\n.shared .align 16 .b64 x[8];";
+    check(shared, "st.shared.u64 [x+8], 5;\nld.u64 %d1, [x+8];", 5);
+    check(shared, "st.u64 [x+8], 5;\nld.shared.u64 %d1, [x+8];", 5);
+    check(shared, "st.volatile.u64 [x], 5;\nld.relaxed.cta.u64 %d1, [x];", 5);
+    check(shared, "st.u64 [x], 5;\nred.add.u64 [x], 2;\natom.add.u64 %d1, [x], 1;", 7);
+    check(shared, "mbarrier.init.b64 [x], 1;\nmbarrier.arrive.shared.b64 _, [x];\nmov.b64 %d1, 3;", 3);
+    check(shared, "mbarrier.init.shared.b64 [x], 1;\nmbarrier.inval.b64 [x];\nmov.b64 %d1, 3;", 3);
+    check(".global .u64 before, x = 9;", "ld.u64 %d1, [x];", 9);
+    check("", ".local .b8 before[8];\n.local .b64 x[2];\nst.local.u64 [x+8], 5;\nld.u64 %d1, [x+8];", 5);
+    check("", ".local .b64 x[2];\nst.u64 [x], 6;\nld.local.u64 %d1, [x];", 6);
+    check("", "{ .shared .b64 x;\nst.u64 [x], 6;\nld.shared.u64 %d1, [x]; }", 6);
+}
