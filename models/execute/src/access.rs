@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ptx_isa::{AtomOp, Scope, Sem, Type, flat::AccessKind};
+use ptx_isa::{AtomOp, Scope, Sem, Space, Type, flat::AccessKind};
 
 use crate::{
     clock::{Clock, Fenced},
@@ -67,6 +67,7 @@ impl Machine<'_> {
         for lane in each(lanes) {
             let thread = warp.first + lane as u32;
             let address = self.address(cta, warp, base, lane, of.address);
+            let address = if of.space == Space::Const { self.program.constants.long(address) } else { address };
             let of_lane = Lane { lane, thread, pc, base };
             let place = region(of.space, address);
             if address & (total.next_power_of_two() - 1).min(of.bytes * elements as u64 - 1) != 0

@@ -322,6 +322,8 @@ pub struct Program {
     pub shared: u64,
     /// Variables in shared memory: where, how many bytes, and their names.
     pub shared_names: Vec<(u64, u64, String)>,
+    /// Variables in constant memory.
+    pub constants: Constants,
     /// Bytes of the kernel's parameters.
     pub parameters: Vec<Parameter>,
     /// Whether anything goes through the async proxy.
@@ -337,6 +339,35 @@ pub struct Program {
     pub places: ptx_isa::Places,
     /// By line of PTX, the mnemonic.
     pub mnemonics: rustc_hash::FxHashMap<u32, String>,
+}
+
+/// Constant memory, of which addresses may have 32 bits: where each variable begins in these, its bytes, and where it begins in all memory.
+#[derive(Clone, Debug, Default)]
+pub struct Constants(Vec<(u64, u64, u64)>);
+
+impl Constants {
+    /// No variable begins at the address 0.
+    const FIRST: u64 = 256;
+
+    /// Gives a variable an address of 32 bits.
+    pub fn add(&mut self, bytes: u64, at: u64) {
+        if self.short(at).is_none() {
+            let end = self.0.last().map_or(Self::FIRST, |(start, bytes, _)| start.saturating_add(*bytes));
+            self.0.push((end.next_multiple_of(Self::FIRST), bytes, at));
+        }
+    }
+
+    /// The address of 32 bits, if an address is in a variable, or behind its last byte.
+    pub fn short(&self, address: u64) -> Option<u64> {
+        let (start, _, at) = self.0.iter().find(|(_, bytes, at)| address >= *at && address - at <= *bytes)?;
+        Some(start + (address - at))
+    }
+
+    /// The address in all memory of one that may have 32 bits.
+    pub fn long(&self, address: u64) -> u64 {
+        let found = self.0.iter().rev().find(|(start, ..)| address >> 32 == 0 && address >= *start);
+        found.map_or(address, |(start, _, at)| at + (address - start))
+    }
 }
 
 /// A parameter of a kernel.

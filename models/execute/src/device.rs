@@ -241,6 +241,10 @@ impl<'m> State<'m> {
     }
 
     fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {
+        if has_short_addresses(self.module) {
+            let reason = "expected addresses of 64 bits, found `.address_size 32`: no kernel with addresses of 32 bits is run here";
+            return Err(vec![LaunchError { line: None, reason: reason.into() }]);
+        }
         let functions = self.module.functions().filter(|function| function.body.is_some());
         let kernels: Vec<_> = functions.filter(|function| ptx_isa::Head::read(&function.head).is_entry).collect();
         let Some(kernel) = kernels.iter().find(|function| function.name == name) else {
@@ -295,6 +299,15 @@ fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>)
         all[at..at + bytes.len()].copy_from_slice(&bytes);
     }
     all
+}
+
+/// Whether a module says that its addresses have 32 bits. Of a module that says nothing, the manual takes this for granted, and no
+/// assembler.
+fn has_short_addresses(module: &Module) -> bool {
+    module.items.iter().any(|item| match item {
+        Item::Directive(text) => text.split_whitespace().eq([".address_size", "32"]),
+        Item::Function(_) => false,
+    })
 }
 
 fn is_global(variable: &Variable) -> bool {

@@ -310,7 +310,12 @@ impl Machine<'_> {
             let (d, result) = match op {
                 Op::Cvta { d, space, to, a } => {
                     let a = value(*a);
-                    let result = if *to { within(*space, a) } else { generic(*space, a) };
+                    let result = match (*space, *to) {
+                        (Space::Const, true) => self.program.constants.short(a).unwrap_or(a),
+                        (Space::Const, false) => self.program.constants.long(a),
+                        (space, true) => within(space, a),
+                        (space, false) => generic(space, a),
+                    };
                     (*d, result)
                 }
                 Op::Isspacep { d, space, a } => {

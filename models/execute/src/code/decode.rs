@@ -8,8 +8,8 @@ use ptx_isa::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    Access, Address, Barrier, Callee, Collective, Compute, Function, Given, Invoke, Matrix, Op, Operation, Parameter,
-    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
+    Access, Address, Barrier, Callee, Collective, Compute, Constants, Function, Given, Invoke, Matrix, Op, Operation,
+    Parameter, Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
     fast::fast,
     touched::{is_wgmma, reads},
 };
@@ -50,8 +50,9 @@ pub fn decode(
                 *symbol = Home::At(shared.offsets.get(&**key).copied().unwrap_or(0));
             }
         }
-        frame.decode(function, &mut program);
+        frame.decode(function, &shared.constants, &mut program);
     }
+    program.constants = shared.constants;
     if !program.multiplies {
         program.touched = Vec::new();
     }
@@ -77,11 +78,12 @@ enum Home {
     Param(i64),
 }
 
-/// Shared memory before its variables have places.
+/// Shared memory before its variables have places, and constant memory.
 #[derive(Default)]
 struct Shared {
     variables: Vec<(String, Variable)>,
     offsets: FxHashMap<String, u64>,
+    constants: Constants,
 }
 
 impl Shared {
@@ -185,10 +187,14 @@ impl<'f> Frame<'f> {
                     shared.add(key.clone(), variable);
                     Home::Shared(key)
                 }
-                Some(_) => match global.get(&variable.name).filter(|_| index < flat.module_symbols) {
-                    Some(at) => Home::At(*at),
-                    None => Home::At(place(variable)),
-                },
+                Some(space) => {
+                    let known = global.get(&variable.name).filter(|_| index < flat.module_symbols).copied();
+                    let at = known.unwrap_or_else(|| place(variable));
+                    if space == Space::Const {
+                        shared.constants.add(variable.bytes(), at);
+                    }
+                    Home::At(at)
+                }
             };
             frame.symbols.push(home);
         }
@@ -205,7 +211,7 @@ impl<'f> Frame<'f> {
         at as i64
     }
 
-    fn decode(&mut self, function: &ptx_isa::Function, program: &mut Program) {
+    fn decode(&mut self, function: &ptx_isa::Function, constants: &Constants, program: &mut Program) {
         let entry = program.steps.len() as Pc;
         let passed = |operand: &Operand| match operand {
             Operand::Symbol(symbol) => self.passed(*symbol),
@@ -231,7 +237,7 @@ impl<'f> Frame<'f> {
         program.mnemonics.extend(self.mnemonics.iter().map(|(line, mnemonic)| (*line, mnemonic.clone())));
         for step in &self.flat.steps {
             let guard = step.guard.map(|(register, holds)| (self.registers[register], holds));
-            let op = self.op(step, entry).unwrap_or_else(Op::Unsupported);
+            let op = self.op(step, entry, constants).unwrap_or_else(Op::Unsupported);
             program.is_asynchronous |= matches!(op, Op::Asynchronous(_));
             program.multiplies |= matches!(&op, Op::Asynchronous(of) if is_wgmma(of.form.family()));
             let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
@@ -303,7 +309,16 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// The same of an instruction without a state space: the address of a variable is its generic one.
+    /// Whether an operand is the address of a variable in constant memory.
+    fn is_constant(&self, operand: &Operand) -> bool {
+        match operand {
+            Operand::Address(base, _) => self.is_constant(base),
+            Operand::Symbol(symbol) => self.flat.symbols[*symbol].variable.space == Some(Space::Const),
+            _ => false,
+        }
+    }
+
+    /// An operand of an instruction without a state space: the address of a variable is its generic one.
     fn given_generic(&self, operand: &Operand) -> Given {
         let space = match operand {
             Operand::Address(base, _) => match **base {
@@ -341,9 +356,9 @@ impl<'f> Frame<'f> {
         entry + self.flat.labels[label].at as Pc
     }
 
-    fn op(&self, step: &flat::Step, entry: Pc) -> Result<Op, String> {
+    fn op(&self, step: &flat::Step, entry: Pc, constants: &Constants) -> Result<Op, String> {
         Ok(match &step.action {
-            Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step)?,
+            Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step, constants)?,
             // A vector, such as a table of functions that execute by themselves, has no parameters to pass.
             Action::Pass { from, .. } => Op::Moves(std::iter::zip(self.regs(step), self.sources(from)).collect()),
             Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
@@ -538,7 +553,13 @@ impl<'f> Frame<'f> {
         })))
     }
 
-    fn compute(&self, mnemonic: &str, operands: &[Operand], step: &flat::Step) -> Result<Op, String> {
+    fn compute(
+        &self,
+        mnemonic: &str,
+        operands: &[Operand],
+        step: &flat::Step,
+        constants: &Constants,
+    ) -> Result<Op, String> {
         let words: Vec<&str> = mnemonic.split('.').collect();
         let has = |word: &str| words.contains(&word);
         let results = self.regs(step);
@@ -556,7 +577,7 @@ impl<'f> Frame<'f> {
             });
         };
         Ok(match words[0] {
-            "mov" => return self.moved(&words, operands, results),
+            "mov" => return self.moved(&words, operands, results, constants),
             "cvta" => {
                 let space = if has("param") { Space::Generic } else { space().ok_or_else(unknown)? };
                 Op::Cvta { d: first, space, to: has("to"), a: source(0) }
@@ -602,7 +623,13 @@ impl<'f> Frame<'f> {
         Ok(Op::Compute(Box::new(Compute { of, fast, results, fills, sources: all, count: sources.len() })))
     }
 
-    fn moved(&self, words: &[&str], operands: &[Operand], results: Vec<Option<Reg>>) -> Result<Op, String> {
+    fn moved(
+        &self,
+        words: &[&str],
+        operands: &[Operand],
+        results: Vec<Option<Reg>>,
+        constants: &Constants,
+    ) -> Result<Op, String> {
         let ty = words.last().and_then(|word| word.parse::<Type>().ok()).ok_or_else(|| words.join("."))?;
         let bits = ty.bits();
         Ok(match (operands, &results[..]) {
@@ -615,7 +642,12 @@ impl<'f> Frame<'f> {
             ([from], [Some(d)]) => {
                 let of = Computation::Alu(ptx_isa::AluOp::Mov, if bits <= 32 { Type::B32 } else { Type::B64 });
                 let mut sources = [Source::Nothing; 5];
-                sources[0] = self.source(from);
+                sources[0] = match self.source(from) {
+                    Source::Number(at) if bits == 32 && self.is_constant(from) => {
+                        Source::Number(constants.short(at).unwrap_or(at))
+                    }
+                    source => source,
+                };
                 Op::Compute(Box::new(Compute {
                     of,
                     fast: fast(of, ""),

@@ -85,3 +85,49 @@ fn names_of_variables_as_addresses() {
     check("", ".local .b64 x[2];\nst.u64 [x], 6;\nld.local.u64 %d1, [x];", 6);
     check("", "{ .shared .b64 x;\nst.u64 [x], 6;\nld.shared.u64 %d1, [x]; }", 6);
 }
+
+/// The windows of shared, local and constant memory have addresses of 32 bits.
+#[test]
+fn addresses_of_32_bits() {
+    let check = |head: &str, body: &str, expected: u64| {
+        let body = format!("{body}\nst.global.u64 [%p], %d1;");
+        assert_eq!(stored(head, &body, &[7], 0)[0], expected, "{head} {body}");
+    };
+    let shared = ".shared .align 16 .b8 before[64];\n.shared .align 16 .b64 x[8];";
+    check(shared, "st.shared.u64 [x+8], 5;\nmov.u32 %r1, x;\nld.shared.u64 %d1, [%r1+8];", 5);
+    check(shared, "mov.u32 %r1, x+8;\nst.shared.u64 [%r1], 5;\nld.shared.u64 %d1, [x+8];", 5);
+    check(
+        shared,
+        "st.shared.u64 [x], 5;\nmov.u32 %r1, x;\ncvt.u64.u32 %d2, %r1;\ncvta.shared.u64 %d2, %d2;\nld.u64 %d1, [%d2];",
+        5,
+    );
+    let local = ".local .b8 before[8];\n.local .b64 x[2];\n";
+    check("", &format!("{local}st.local.u64 [x+8], 5;\nmov.u32 %r1, x;\nld.local.u64 %d1, [%r1+8];"), 5);
+    check(
+        "",
+        &format!(
+            "{local}st.local.u64 [x], 5;\nmov.u32 %r1, x;\ncvt.u64.u32 %d2, %r1;\ncvta.local.u64 %d2, %d2;\nld.u64 %d1, [%d2];"
+        ),
+        5,
+    );
+    let constant = ".const .u64 before = 1, x[2] = {2, 3};";
+    check(constant, "mov.u32 %r1, x;\nld.const.u64 %d1, [%r1+8];", 3);
+    check(constant, "mov.u32 %r1, x+8;\nld.const.u64 %d1, [%r1];", 3);
+    check(constant, "mov.u64 %d2, x;\nld.const.u64 %d1, [%d2+8];", 3);
+    check(constant, "mov.u32 %r1, x;\ncvt.u64.u32 %d2, %r1;\ncvta.const.u64 %d2, %d2;\nld.u64 %d1, [%d2];", 2);
+    check(
+        constant,
+        "mov.u64 %d2, x;\ncvta.const.u64 %d2, %d2;\ncvta.to.const.u64 %d2, %d2;\ncvt.u32.u64 %r1, %d2;\nld.const.u64 %d1, [%r1];",
+        2,
+    );
+}
+
+#[test]
+fn modules_with_addresses_of_32_bits_are_refused() {
+    let text = ".version 7.8\n.target sm_50\n.address_size 32\n.visible .entry k(.param .u32 p) { ret; }\n";
+    let module: Module = text.parse().expect("PTX");
+    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let launch = Launch::new("k", [1, 1, 1], vec![Argument::Bytes(vec![0; 4])]);
+    let errors = device.launch(&launch).expect_err("an error");
+    assert!(errors[0].reason.contains("found `.address_size 32`"), "{errors:?}");
+}
