@@ -6,7 +6,7 @@ mod operand;
 mod touched;
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Space, Type,
+    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Sm, Space, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
 };
@@ -335,6 +335,8 @@ pub struct Program {
     pub masks_peers: bool,
     /// Whether a barrier waits for the threads that have not exited alone.
     pub barriers_skip_exited: bool,
+    /// The GPU that the module is for, if it names one.
+    pub sm: Option<Sm>,
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
     /// By line of PTX, the mnemonic.
@@ -344,6 +346,13 @@ pub struct Program {
 /// Constant memory, of which addresses may have 32 bits: where each variable begins in these, its bytes, and where it begins in all memory.
 #[derive(Clone, Debug, Default)]
 pub struct Constants(Vec<(u64, u64, u64)>);
+
+impl Program {
+    /// Whether its GPU has clusters of CTAs: from sm_90 on.
+    pub fn has_clusters(&self) -> bool {
+        self.sm.is_none_or(|sm| sm.number() >= 90)
+    }
+}
 
 impl Constants {
     /// No variable begins at the address 0.

@@ -358,6 +358,9 @@ fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &Optio
     if in_cluster == 0 || in_cluster > 16 || (0..3).any(|axis| cluster[axis] == 0 || grid[axis] % cluster[axis] != 0) {
         say(format!("clusters of {cluster:?} CTAs: they have 1 to 16, and the grid is a multiple of them"));
     }
+    if let Some(sm) = program.sm.filter(|_| in_cluster > 1 && !program.has_clusters()) {
+        say(format!("clusters of {cluster:?} CTAs: expected a module for sm_90 or a newer GPU, found one for {sm}"));
+    }
     let shared = program.shared + u64::from(launch.shared);
     if shared > 227 << 10 {
         say(format!("{shared} bytes of shared memory: a CTA may have {}", 227 << 10));

@@ -58,6 +58,7 @@ pub fn decode(
     }
     program.places = Places::of_module(module);
     program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
+    program.sm = flats.iter().find_map(|flat| flat.sm);
     program
 }
 

@@ -188,7 +188,8 @@ impl<'m> Search<'m> {
             }
         }
         let mut best = best.ok_or_else(Vec::new)?;
-        let is_open = self.given.cluster.is_none() && self.head.required_ctas.is_none();
+        let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
+        let is_open = has_clusters && self.given.cluster.is_none() && self.head.required_ctas.is_none();
         if is_open && matches!(best.end, End::Stopped(_)) {
             let cluster = [2, 1, 1];
             let grid = self.given.grid.unwrap_or(cluster);

@@ -112,3 +112,18 @@ fn what_is_lacking() {
     let report = device.launch(&Launch::new("k", [32, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
     assert_eq!((report.findings, report.notes), (vec![], vec![]));
 }
+
+#[test]
+fn clusters_of_older_gpus_are_refused() {
+    for (gpu, expected) in
+        [("sm_70", Some("found one for sm_70")), ("sm_89", Some("sm_90 or a newer")), ("sm_90", None)]
+    {
+        let text = format!(".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry k() {{ ret; }}\n");
+        let module: Module = text.parse().expect("PTX");
+        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let launch = Launch { grid: [2, 1, 1], cluster: [2, 1, 1], ..Launch::new("k", [1, 1, 1], Vec::new()) };
+        let errors = device.launch(&launch).err().unwrap_or_default();
+        assert_eq!(errors.len(), usize::from(expected.is_some()), "{gpu}: {errors:?}");
+        assert!(errors.iter().all(|error| expected.is_some_and(|part| error.reason.contains(part))), "{errors:?}");
+    }
+}

@@ -6,8 +6,12 @@ use ptx_execute::{End, Given, Tried, search};
 use ptx_isa::Module;
 
 fn best(body: &str) -> Tried {
+    best_for("sm_90", body)
+}
+
+fn best_for(gpu: &str, body: &str) -> Tried {
     let text = format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .align 8 .b8 p[16])\n.maxntid 32\n{{\n\
+        ".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry kernel(.param .align 8 .b8 p[16])\n.maxntid 32\n{{\n\
          .reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %d;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("a module");
@@ -36,4 +40,12 @@ fn buffers_of_strong_accesses_begin_with_zeros() {
         let arguments = vec!["p+0:u32[]=small".to_owned(), "p+8:u32[]".to_owned()];
         assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, arguments), "{access}");
     }
+}
+
+/// The kernel stops itself where its CTA is alone in a cluster.
+#[test]
+fn clusters_where_the_gpu_has_them() {
+    let body = "mov.u32 %r, %cluster_nctarank;\nsetp.eq.u32 %p, %r, 1;\n@%p trap;";
+    assert_eq!(best_for("sm_90", body).launch.cluster, [2, 1, 1]);
+    assert_eq!(best_for("sm_80", body).launch.cluster, [1, 1, 1]);
 }
