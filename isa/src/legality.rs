@@ -1,13 +1,15 @@
 //! The faults that an assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks,
-//! and names that nothing declares.
+//! names that nothing declares, and operands that an instruction does not take.
 //!
 //! Only instructions that this crate knows are judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
 //! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
 
+mod forms;
 mod names;
 mod near;
+mod operands;
 
-use self::near::nearest;
+use self::{forms::is_size, near::nearest};
 use crate::{
     asynchronous::Family,
     form::takes,
@@ -28,10 +30,10 @@ pub fn faults(module: &Module) -> Vec<ModuleError> {
     let Some(version) = version.filter(|version| *version <= NEWEST) else { return Vec::new() };
     let sm: Option<Sm> = module.target.split(',').next().and_then(|sm| sm.trim().parse().ok());
     let target = sm.and_then(|sm| Target::new(sm, Some(version)).ok());
-    let undeclared = names::undeclared(module);
+    let refused = names::refused(module);
     let mut faults = Vec::new();
-    for (line, undeclared) in module.functions().flat_map(|function| function.body.iter().flatten()).zip(undeclared) {
-        if let Some(reason) = reason(line, target.as_ref()).or(undeclared) {
+    for (line, refused) in module.functions().flat_map(|function| function.body.iter().flatten()).zip(refused) {
+        if let Some(reason) = reason(line, target.as_ref()).or(refused) {
             faults.push(ModuleError { span: line.span.clone(), line: line.number, reason });
         }
     }
@@ -91,6 +93,7 @@ fn of_words(mnemonic: &str) -> Option<String> {
             _ => None,
         },
         "fence" if !has_scope => Some(found("a scope, as `.gpu`")),
+        "membar" if !has(&["cta", "gl", "sys"]) => Some(found("a level, as `.gl`")),
         "atom" | "red" => {
             let op: Option<AtomOp> = words[1..].iter().find_map(|word| word.parse().ok());
             let ty: Option<Type> = words[1..].iter().find_map(|word| word.parse().ok());
@@ -162,9 +165,7 @@ const MOST_BITS: u32 = 128;
 
 /// The size of a vector that is expected in place of a word, if the instruction lacks it or its type is too wide for it.
 fn vector(words: &[&str]) -> Option<String> {
-    let word = words[1..].iter().find(|word| {
-        word.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    })?;
+    let word = words[1..].iter().find(|word| is_size(word))?;
     let Some((base, sizes, most)) = VECTORS.iter().find(|(base, ..)| *base == words[0]) else {
         let is_arithmetic = Mnemonic::of(words[0]).is_some_and(|row| row.memory.is_empty() && row.order.is_none());
         return is_arithmetic.then(|| format!("an instruction without `.{word}`"));
@@ -197,6 +198,7 @@ fn is_vector(base: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arithmetic::Computation;
 
     #[test]
     fn words_that_ptx_does_not_have() {
@@ -230,7 +232,7 @@ mod tests {
         let text = format!(
             ".version 8.6\n.target sm_90\n.address_size 64\n.global .u32 table[4];\n\
              .func (.reg .b32 r) f(.param .b32 a);\n.visible .entry k(.param .u64 p)\n{{\n\
-             .reg .pred %p<2>;\n.reg .b32 %r<10>, count;\n.reg .b64 %rd<3>;\n.reg .v4 .f32 color;\n{body}\nret;\n}}\n.func late();\n"
+             .reg .pred %p<2>;\n.reg .b32 %r<10>, count;\n.reg .b64 %rd<3>;\n.reg .f32 %f<2>;\n.reg .v4 .f32 color;\n{body}\nret;\n}}\n.func late();\n"
         );
         let (module, errors) = Module::read_partly(&text);
         assert_eq!(errors, [], "{body}");
@@ -254,6 +256,113 @@ mod tests {
         check("bra inner; { inner: }", inner);
         // Each name once, each statement once.
         check("mov.u32 inner, inner; mov.u32 inner, 0;", inner);
+    }
+
+    #[test]
+    fn operands_that_instructions_do_not_take() {
+        let check = |body: &str, expected: &str, found: &str| {
+            let message = format!("expected {expected}, found {found}");
+            assert_eq!(of_body(body), message, "{body}");
+        };
+        check("add.u32 %r1, %r2;", "2 sources", "1 of `add.u32`");
+        check("lop3.b32 %r1, %r2, %r3, %r4;", "4 sources", "3 of `lop3.b32`");
+        check("setp.eq.and.u32 %p0, %r1, %r2;", "3 sources", "2 of `setp.eq.and.u32`");
+        check("mov.u32 %r1;", "1 source", "0 of `mov.u32`");
+        check("add.u32 5, %r1, %r2;", "a register for the result", "`5` of `add.u32`");
+        check("add.u32 %rd1, %r1, %r2;", "a register for `.u32`", "`%rd1`, which is `.b64`, of `add.u32`");
+        check(
+            "add.u32 %r1, color, %r2; add.u32 %r1, %p1, %r2;",
+            "a register for `.u32`",
+            "`%p1`, which is `.pred`, of `add.u32`",
+        );
+        check("@%p1 cvt.u64.u32 %r1, %r2;", "a register for `.u64`", "`%r1`, which is `.b32`, of `cvt.u64.u32`");
+        check("mov.u32 %f1, %r1;", "a register for `.u32`", "`%f1`, which is `.f32`, of `mov.u32`");
+        check("selp.u32 %r1, %r2, %r3, %r4;", "a register for `.pred`", "`%r4`, which is `.b32`, of `selp.u32`");
+        check("add.f32 %f1, %f1, 1;", "a constant of `.f32`, as `1.0`", "`1` of `add.f32`");
+        check("add.u32 %r1 %r2, %r3;", "a comma before `%r2`", "`add.u32 %r1 %r2, %r3`");
+        check("st.u32 [table] %r2;", "a comma before `%r2`", "`st.u32 [table] %r2`");
+        check("ld.global.u32 %r1, table;", "an address in brackets", "`table` of `ld.global.u32`");
+        check("ld.global.u32 [table], %r1;", "an address in brackets", "`%r1` of `ld.global.u32`");
+        check("ld.global %r1, [table];", "a type, as `.u32`", "none of `ld.global`");
+        check("ld.global.u64 %r1, [table];", "a register for `.u64`", "`%r1`, which is `.b32`, of `ld.global.u64`");
+        check(
+            "ld.global.v2.u64 {%rd1, %r1}, [table];",
+            "a register for `.u64`",
+            "`%r1`, which is `.b32`, of `ld.global.v2.u64`",
+        );
+        check("st.global.u32 [table], %f1;", "a register for `.u32`", "`%f1`, which is `.f32`, of `st.global.u32`");
+        check("atom.global.add.u32 %r1, [table];", "3 operands", "2 of `atom.global.add.u32`");
+        check("atom.global.cas.b32 %r1, [table], %r2;", "4 operands", "3 of `atom.global.cas.b32`");
+        check(
+            "atom.global.add.u32 %rd1, [table], %r2;",
+            "a register for `.u32`",
+            "`%rd1`, which is `.b64`, of `atom.global.add.u32`",
+        );
+        check(
+            "ld.shared.u32 %r1, [table];",
+            "a variable in `.shared`",
+            "`table`, which is in `.global`, of `ld.shared.u32`",
+        );
+        check("ld.param.u32 %r1, [table];", "a parameter", "`table`, which is in `.global`, of `ld.param.u32`");
+        check(
+            "{ .const .u32 c; ld.u32 %r1, [c]; }",
+            "`.const` in the instruction",
+            "`c`, which is in `.const`, of `ld.u32`",
+        );
+        check("exit 1;", "0 operands", "1 of `exit`");
+        check("bra;", "1 operand", "0 of `bra`");
+        check("add %r1, %r2, %r3;", "a type, as `.u32`", "`add`");
+        check("mul.u32 %r1, %r2, %r3;", "a form of `mul` that PTX has", "`mul.u32`");
+        check("div.f32 %f1, %f1, %f1;", "a form of `div` that PTX has", "`div.f32`");
+        check("cvt.f32.s32 %f1, %r1;", "a form of `cvt` that PTX has", "`cvt.f32.s32`");
+        check("setp.eq %p1, %r1, %r2;", "a type, as `.u32`", "`setp.eq`");
+        check("and.u32 %r1, %r2, %r3;", "a type of `and`, as `.b32`", "`and.u32`");
+        check("add.b32 %r1, %r2, %r3;", "a type of `add`, as `.s32`", "`add.b32`");
+        check("neg.u32 %r1, %r2;", "a type of `neg`, as `.s32`", "`neg.u32`");
+        check("membar;", "a level, as `.gl`", "`membar`");
+    }
+
+    #[test]
+    fn operands_that_instructions_take() {
+        for body in [
+            "and.b32 %f1, %f1, %f1; mov.b32 %r1, %f1; mov.f32 %r1, %f1; add.s32 count, %r1, -1; add.f32 %f1, %f1, 1.0;",
+            "setp.eq.u32 %p0|%p1, %r1, 0; setp.eq.and.u32 _|%p1, %r1, %r2, !%p0; selp.b32 %r1, 1, 0, %p1;",
+            "cvt.u32.u8 %rd1, %rd2; cvt.u8.u32 %r1, %r2; ld.global.s8 %rd1, [table]; st.global.u8 [table], %rd1;",
+            "mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd1, {%r1, %f1}; mov.v2.u32 {%r1, _}, {%r2, %r3}; mov.u64 %rd1, table+4;",
+            "atom.global.exch.b32 %f1, [table], %r1; atom.global.add.f32 %r1, [table], %f1; atom.global.add.u32 _, [table], 1;",
+            "ld.u32 %r1, [table]; ld.global.nc.v2.f32 {%f1, %r1}, [table]; ld.param.u64 %rd1, [p]; ld.global.f32 %r1, [table];",
+            "{ .shared .u32 s; st.shared::cta.u32 [s], %r1; ld.shared::cluster.u32 %r1, [s]; ld.u32 %r1, [s]; }",
+            "and.pred %p0, %p1, !%p1; mad.wide.u32 %rd1, %r1, %r2, %rd2; shl.b64 %rd1, %rd2, %r1; popc.b64 %r1, %rd1;",
+            "mov.u32 %r1, table[2]; mov.pred %p0, 1; @!%p1 exit; membar.gl; ret.uni;",
+        ] {
+            assert_eq!(of_body(body), "", "{body}");
+        }
+    }
+
+    /// No form of arithmetic that is read is refused, with registers of the types that it names.
+    #[test]
+    fn all_forms_of_arithmetic_pass() {
+        let register = |ty: Type| match ty {
+            Type::Pred => "%p1",
+            Type::F32 => "%f1",
+            Type::F64 => "%g1",
+            ty => [(8, "%b"), (16, "%h"), (32, "%r1"), (64, "%rd1")]
+                .iter()
+                .find(|(bits, _)| *bits == ty.bits())
+                .map_or("", |of| of.1),
+        };
+        let mut body = ".reg .b8 %b; .reg .b16 %h; .reg .f64 %g<2>;".to_owned();
+        let mut count = 0;
+        for form in Computation::forms() {
+            let words: Vec<&str> = form.split('.').collect();
+            let Some(of) = Computation::of(words[0], &words[1..]) else { continue };
+            let results: Vec<&str> = of.result_types().map(register).collect();
+            let sources: Vec<&str> = (0..of.arity()).map(|index| register(of.source_type(index))).collect();
+            body += &format!("{form} {}, {};\n", results.join("|"), sources.join(", "));
+            count += 1;
+        }
+        assert!(count > 1000, "{count}");
+        assert_eq!(of_body(&body), "");
     }
 
     #[test]

@@ -9,7 +9,9 @@ use super::{
     extended::Extended,
     float::{Float, Op, format},
 };
-use crate::word::{AluOp, Type};
+use strum::IntoEnumIterator;
+
+use crate::word::{AluOp, Cmp, Type};
 
 /// Instructions whose modifiers are the same.
 struct Row {
@@ -382,6 +384,26 @@ impl Computation {
                 (rest.next().is_none() && is_whole && op.takes(ty)).then_some(Self::Alu(op, ty))
             }
         }
+    }
+
+    /// Whether the mnemonic is one of arithmetic, and each modifier one that it has in some form. Where [`Self::of`] is nothing then, PTX
+    /// has no such form, rather than a newer one.
+    pub fn has_words(mnemonic: &str, modifiers: &[&str]) -> bool {
+        let rows = || ROWS.iter().filter(|row| row.mnemonics.split(' ').any(|name| name == mnemonic));
+        let operations = || {
+            let spelled = AluOp::iter().map(<&str>::from).filter_map(|op| op.strip_prefix(mnemonic));
+            spelled.filter(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let has = |word: &str| {
+            let in_rows = || {
+                let slots = rows().flat_map(|row| slots(row.modifiers).chain(slots(row.types)));
+                slots.flat_map(|(_, alternatives)| alternatives).any(|own| own == word)
+            };
+            let in_operations = || operations().any(|rest| rest.split('.').any(|own| own == word));
+            word.parse::<Type>().is_ok() || word.parse::<Cmp>().is_ok() || in_rows() || in_operations()
+        };
+        let is_arithmetic = rows().next().is_some() || operations().next().is_some();
+        is_arithmetic && modifiers.iter().all(|word| has(word))
     }
 
     /// What `of` takes beyond the arithmetic on integers that [`AluOp`] has: mnemonics with their modifiers.

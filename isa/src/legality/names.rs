@@ -1,29 +1,35 @@
 //! Names that instructions use where no declaration is in scope (sections 4.4, 5.2 and 5.4).
 //!
 //! As for ptxas, a declaration is in scope behind its place, up to the end of its block; a label, in all of its block. Every name in a
-//! directive except `.reg` counts as one that the directive declares: nothing is refused that could be declared.
+//! directive except `.reg` counts as one that the directive declares: nothing is refused that could be declared. Where all names of an
+//! instruction are declared, its operands are judged by what they are declared as.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::near::nearest;
+use super::{
+    near::nearest,
+    operands::{self, Declared},
+};
 use crate::{
+    declaration::Variable,
     module::{Code, Function, Item, Line, Module},
     special,
     syntax::{self, Statement, Text, TokenKind, tokens},
+    word::VectorSize,
 };
 
 /// For so many names, the nearest one that is declared is looked for.
 const MOST_GUIDED: usize = 64;
 
-/// For each line of each body, why a name of it is refused. A name is refused once in a function.
-pub fn undeclared(module: &Module) -> Vec<Option<String>> {
+/// For each line of each body, why a name or another operand of it is refused. A name is refused once in a function.
+pub fn refused(module: &Module) -> Vec<Option<String>> {
     let mut names = Names { scopes: vec![Scope::default()], guided: 0 };
     let mut found = Vec::new();
     for item in &module.items {
         match item {
             Item::Directive(text) => names.declare(text),
             Item::Function(function) => {
-                names.innermost().names.extend(names_of(&function.head));
+                names.innermost().extend(names_of(&function.head), Declared::Other);
                 let refused = function.body.as_ref().map(|body| names.body(function, body));
                 found.extend(refused.into_iter().flatten());
             }
@@ -35,24 +41,28 @@ pub fn undeclared(module: &Module) -> Vec<Option<String>> {
 /// What a block, a function or a module declares.
 #[derive(Default)]
 struct Scope<'m> {
-    names: FxHashSet<&'m str>,
+    names: FxHashMap<&'m str, Declared>,
     /// `%r<6>` declares `%r0` to `%r5`.
-    ranges: FxHashMap<&'m str, u64>,
+    ranges: FxHashMap<&'m str, (u64, Declared)>,
 }
 
 impl<'m> Scope<'m> {
-    /// The range that a name is spelled as one of, and whether it is.
-    fn range<'n>(&self, name: &'n str) -> Option<(&'m str, u64, bool)> {
+    /// The range that a name is spelled as one of: its beginning, its length, and what the name is if it is one of them.
+    fn range(&self, name: &str) -> Option<(&'m str, u64, Option<Declared>)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         (stem.len()..name.len()).find_map(|at| {
-            let (begin, count) = self.ranges.get_key_value(&name[..at])?;
+            let (begin, (count, declared)) = self.ranges.get_key_value(&name[..at])?;
             let is_in = name[at..].parse().is_ok_and(|number: u64| number < *count);
-            Some((*begin, *count, is_in))
+            Some((*begin, *count, is_in.then_some(*declared)))
         })
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.names.contains(name) || self.range(name).is_some_and(|(.., is_in)| is_in)
+    fn find(&self, name: &str) -> Option<Declared> {
+        self.names.get(name).copied().or_else(|| self.range(name)?.2)
+    }
+
+    fn extend(&mut self, names: impl Iterator<Item = &'m str>, declared: Declared) {
+        self.names.extend(names.map(|name| (name, declared)));
     }
 }
 
@@ -78,15 +88,24 @@ impl<'m> Names<'m> {
         };
         let scope = self.innermost();
         match registers {
-            Some((_, declared)) => {
+            Some((words, declared)) => {
+                let is_vector = words.iter().any(|word| word.text.parse::<VectorSize>().is_ok());
+                let ty = words.iter().find_map(|word| word.text.parse().ok()).filter(|_| !is_vector);
+                let register = ty.map_or(Declared::Other, Declared::Register);
                 for one in declared {
                     match one.count {
-                        Some(count) => drop(scope.ranges.insert(one.name.text, count)),
-                        None => drop(scope.names.insert(one.name.text)),
+                        Some(count) => drop(scope.ranges.insert(one.name.text, (count, register))),
+                        None => drop(scope.names.insert(one.name.text, register)),
                     }
                 }
             }
-            None => scope.names.extend(names_of(text)),
+            None => {
+                scope.extend(names_of(text), Declared::Other);
+                for Variable { name, space, .. } in Variable::read(text) {
+                    let known = scope.names.get_mut(&*name).zip(space);
+                    known.into_iter().for_each(|(known, space)| *known = Declared::Variable(space));
+                }
+            }
         }
     }
 
@@ -94,7 +113,7 @@ impl<'m> Names<'m> {
         let mut labels = labels(body).into_iter();
         let mut open = |names: &mut Self, parameters: &'m str| {
             let mut scope = Scope::default();
-            scope.names.extend(names_of(parameters).chain(labels.next().unwrap_or_default()));
+            scope.extend(names_of(parameters).chain(labels.next().unwrap_or_default()), Declared::Other);
             names.scopes.push(scope);
         };
         open(self, &function.head);
@@ -106,11 +125,12 @@ impl<'m> Names<'m> {
                 Code::Directive(_) => self.declare(&line.text),
                 Code::Label(_) => {}
                 Code::Instruction { .. } | Code::Other(_) => {
-                    let is_known =
-                        |name: &str| special::is_special(name) || self.scopes.iter().rev().any(|scope| scope.has(name));
-                    let name = used(&line.text).find(|name| !is_known(name) && !told.contains(name))?;
-                    told.insert(name);
-                    return Some(self.refused(name));
+                    let declared = |name: &str| self.scopes.iter().rev().find_map(|scope| scope.find(name));
+                    let is_unknown = |name: &&str| declared(name).is_none() && !special::is_special(name);
+                    let Some(name) = used(&line.text).find(is_unknown) else {
+                        return operands::refused(&line.text, &|name| declared(name).unwrap_or(Declared::Other));
+                    };
+                    return told.insert(name).then(|| self.refused(name));
                 }
             }
             None
@@ -135,12 +155,12 @@ impl<'m> Names<'m> {
     /// The nearest name in scope.
     fn near(&self, name: &str) -> Option<String> {
         let digits = &name[name.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
-        let of_range = |(begin, count): (&&str, &u64)| {
+        let of_range = |(begin, (count, _)): (&&str, &(u64, Declared))| {
             let number = digits.parse().ok().filter(|number: &u64| number < count).unwrap_or(0);
             (*count > 0).then(|| format!("{begin}{number}"))
         };
         let all = self.scopes.iter().flat_map(|scope| {
-            let names = scope.names.iter().map(|name| (*name).to_owned());
+            let names = scope.names.keys().map(|name| (*name).to_owned());
             names.chain(scope.ranges.iter().filter_map(of_range))
         });
         // Of several that are as near, always the same.
