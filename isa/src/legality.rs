@@ -23,11 +23,14 @@ use crate::{
 /// The newest version that this crate knows.
 const NEWEST: PtxVersion = PtxVersion(9, 4);
 
+/// The oldest one: before it, instructions had other forms.
+const OLDEST: PtxVersion = PtxVersion(2, 0);
+
 /// Everything in the functions of a module that the assembler refuses, in the order of the text.
 pub fn faults(module: &Module) -> Vec<ModuleError> {
     let parts = module.version.split_once('.');
     let version = parts.and_then(|(major, minor)| Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?)));
-    let Some(version) = version.filter(|version| *version <= NEWEST) else { return Vec::new() };
+    let Some(version) = version.filter(|version| (OLDEST..=NEWEST).contains(version)) else { return Vec::new() };
     let sm: Option<Sm> = module.target.split(',').next().and_then(|sm| sm.trim().parse().ok());
     let target = sm.and_then(|sm| Target::new(sm, Some(version)).ok());
     let refused = names::refused(module);
@@ -309,6 +312,9 @@ mod tests {
             "`.const` in the instruction",
             "`c`, which is in `.const`, of `ld.u32`",
         );
+        let special = "a register, into which `mov` reads a special one";
+        check("add.u32 %r1, %tid.x, %r2;", special, "`%tid.x` of `add.u32`");
+        check("st.global.u32 [table], %laneid;", special, "`%laneid` of `st.global.u32`");
         check("exit 1;", "0 operands", "1 of `exit`");
         check("bra;", "1 operand", "0 of `bra`");
         check("add %r1, %r2, %r3;", "a type, as `.u32`", "`add`");
@@ -333,6 +339,7 @@ mod tests {
             "ld.u32 %r1, [table]; ld.global.nc.v2.f32 {%f1, %r1}, [table]; ld.param.u64 %rd1, [p]; ld.global.f32 %r1, [table];",
             "{ .shared .u32 s; st.shared::cta.u32 [s], %r1; ld.shared::cluster.u32 %r1, [s]; ld.u32 %r1, [s]; }",
             "and.pred %p0, %p1, !%p1; mad.wide.u32 %rd1, %r1, %r2, %rd2; shl.b64 %rd1, %rd2, %r1; popc.b64 %r1, %rd1;",
+            "mov.u32 %r1, %laneid; cvt.u64.u32 %rd1, %tid.x; add.u32 %r1, %r2, WARP_SZ; { .reg .b32 %tid; add.u32 %r1, %tid, 1; }",
             "mov.u32 %r1, table[2]; mov.pred %p0, 1; @!%p1 exit; membar.gl; ret.uni;",
         ] {
             assert_eq!(of_body(body), "", "{body}");

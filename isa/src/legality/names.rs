@@ -128,7 +128,8 @@ impl<'m> Names<'m> {
                     let declared = |name: &str| self.scopes.iter().rev().find_map(|scope| scope.find(name));
                     let is_unknown = |name: &&str| declared(name).is_none() && !special::is_special(name);
                     let Some(name) = used(&line.text).find(is_unknown) else {
-                        return operands::refused(&line.text, &|name| declared(name).unwrap_or(Declared::Other));
+                        let of = |name: &str| declared(name).unwrap_or(undeclared(name));
+                        return operands::refused(&line.text, &of);
                     };
                     return told.insert(name).then(|| self.refused(name));
                 }
@@ -168,6 +169,11 @@ impl<'m> Names<'m> {
         all.sort_unstable();
         nearest(name, all.into_iter())
     }
+}
+
+/// What a name is that nothing declares, and that is known all the same.
+fn undeclared(name: &str) -> Declared {
+    if name.starts_with('%') { Declared::Special } else { Declared::Other }
 }
 
 fn names_of(text: &str) -> impl Iterator<Item = &str> {

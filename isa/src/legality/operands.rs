@@ -18,6 +18,8 @@ pub enum Declared {
     Register(Type),
     /// A variable in a state space.
     Variable(Space),
+    /// A special register, which nothing declares.
+    Special,
     /// Anything else: a label, a function, a parameter, a vector register.
     Other,
 }
@@ -131,14 +133,22 @@ impl Reading<'_> {
         results.into_iter().chain(sources).find_map(|(operand, ty)| self.value(operand, ty, width))
     }
 
-    /// A register that a type does not go with, or an integer as a number of floating point.
+    /// A register that a type does not go with, an integer as a number of floating point, or a special register, which `mov` and `cvt`
+    /// alone read.
     fn value(&self, operand: &Operand<'_>, ty: Type, width: Width) -> Refused {
         match operand.shape {
             Shape::Number(Number::Integer(_)) if matches!(ty, Type::F32 | Type::F64) => {
                 Some((format!("a constant of `.{ty}`, as `1.0`"), format!("`{}`", operand.text.text)))
             }
+            Shape::Name { name, .. } if !self.reads_special() && (self.declared)(name.text) == Declared::Special => {
+                Some(("a register, into which `mov` reads a special one".into(), format!("`{}`", operand.text.text)))
+            }
             _ => self.register(operand, ty, width),
         }
+    }
+
+    fn reads_special(&self) -> bool {
+        matches!(self.words[0], "mov" | "cvt")
     }
 
     /// A register that a type does not go with.
