@@ -398,14 +398,10 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
             }
-            Action::Asynchronous(form, arguments) => {
-                let given = |operand: &Operand| match form.spaces().next() {
-                    Some(_) => self.given(operand),
-                    None => self.given_generic(operand),
-                };
-                let arguments = arguments.iter().map(|(role, operand)| (*role, given(operand))).collect();
-                Op::Asynchronous(Box::new(Operation { form: (**form).clone(), arguments }))
-            }
+            Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
+                form: (**form).clone(),
+                arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
+            })),
             Action::Barrier(barrier) if barrier.warp => {
                 let mask = Some(self.source(&barrier.id));
                 Op::Collective(Box::new(Collective::Barrier), mask, Vec::new())
