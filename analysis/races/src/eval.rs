@@ -36,6 +36,10 @@ impl Eval<'_> {
         Some(self.flat.registers[register].bits).filter(|bits| *bits > 0)
     }
 
+    fn is_short(&self, operand: &Operand) -> bool {
+        matches!(operand, Operand::Register(register) if self.register_bits(*register) == Some(32))
+    }
+
     /// An operand in so many bits.
     pub fn value(&mut self, state: &State, operand: &Operand, bits: u32) -> Term {
         let bits = bits.clamp(1, 64);
@@ -52,6 +56,13 @@ impl Eval<'_> {
             Operand::Symbol(symbol) => {
                 let address = self.variable(*symbol);
                 self.terms.widen(address, bits, false)
+            }
+            // An address of 32 bits is that of shared memory: the sum has no more bits.
+            Operand::Address(base, offset) if bits == 64 && self.is_short(base) => {
+                let base = self.value(state, base, 32);
+                let offset = self.terms.constant(*offset as u64, 32);
+                let address = self.terms.add(base, offset);
+                self.terms.widen(address, 64, false)
             }
             Operand::Address(base, offset) => {
                 let base = self.value(state, base, bits);

@@ -84,9 +84,14 @@ fn addresses_of_32_bits() {
     );
     check(
         &body,
-        [1, 1, 3],
-        &[RELAXED, (sync(), ""), ("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;")],
+        [0, 0, 2],
+        &[RELAXED, (sync(), ""), ("%r9], %r1;\n", "%r9], %r1;\nst.shared::cluster.u32 [%r10+4], 1;\n")],
     );
+    // Each CTA writes to another one.
+    let apart = body.replace("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;");
+    assert_eq!(verdict(HEADS[0], &apart).0, Verdict::Free);
+    let (same, why) = verdict(HEADS[0], &apart.replace("%r9, %r3;", "%r9, 0;"));
+    assert_ne!(same, Verdict::Free, "{why}");
 }
 
 #[test]

@@ -588,6 +588,19 @@ fn a_wait_for_memory_is_no_divergence() {
     check(both, DIVERGENT);
 }
 
+/// An address of 32 bits is one of shared memory, whatever is added to it.
+#[test]
+fn addresses_of_32_bits() {
+    let of = |offset: u32| {
+        format!(
+            "cvt.u32.u64 %r5, %rd5;\nshl.b32 %r6, %r1, 3;\nadd.u32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r1;\nst.shared.u32 [%r5+{offset}], %r1;"
+        )
+    };
+    check(&of(4), FREE);
+    check(&of(512), FREE);
+    check(&of(504), RACE);
+}
+
 /// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
 #[test]
 fn what_a_barrier_counts() {
