@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, ops::Range};
 
 use ptx_isa::{
     flat::{Action, Flat, Operand, Register, Step},
-    graph::dominators,
+    graph::{Dominance, dominators},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,26 +127,30 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
 fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
     // An edge to the very first block has no block in front of it that could be redirected.
     let next = |block: usize| blocks[block].next();
-    let above = dominators(blocks.len(), 0, next);
-    let dominates = |one: usize, other: usize| std::iter::successors(Some(other), |at| above[*at]).any(|at| at == one);
+    let dominance = Dominance::of(&dominators(blocks.len(), 0, next));
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+    (0..blocks.len()).for_each(|from| next(from).into_iter().for_each(|to| before[to].push(from)));
+    before.iter_mut().for_each(Vec::dedup);
     (1..blocks.len()).find_map(|header| {
-        let ends: Vec<usize> =
-            (0..blocks.len()).filter(|at| next(*at).contains(&header) && dominates(header, *at)).collect();
-        let bodies: Vec<Vec<bool>> = ends.iter().map(|end| body(blocks, header, &[*end])).collect();
-        let size = |body: &Vec<bool>| body.iter().filter(|is_in| **is_in).count();
-        let smallest = (0..ends.len()).min_by_key(|at| size(&bodies[*at]))?;
-        let inner: Vec<usize> = ends.iter().copied().filter(|end| bodies[smallest][*end]).collect();
-        let is_around = |at: usize| inner.contains(&ends[at]) || size(&bodies[at]) > size(&bodies[smallest]);
+        let is_end = |at: &usize| dominance.dominates(header, *at);
+        let ends: Vec<usize> = before[header].iter().copied().filter(is_end).collect();
+        if ends.len() < 2 {
+            return None;
+        }
+        let bodies: Vec<Body> = ends.iter().map(|end| Body::of(header, vec![*end], &before)).collect();
+        let smallest = (0..ends.len()).min_by_key(|at| bodies[*at].size())?;
+        let inner: Vec<usize> = ends.iter().copied().filter(|end| bodies[smallest].has(*end)).collect();
+        let is_around = |at: usize| inner.contains(&ends[at]) || bodies[at].size() > bodies[smallest].size();
         if inner.len() == ends.len() || !(0..ends.len()).all(is_around) {
             return None;
         }
-        let whole = body(blocks, header, &ends);
+        let whole = Body::of(header, ends, &before);
         let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<&Step> {
-            let steps = (0..blocks.len()).filter(|at| is_in(*at)).flat_map(|at| blocks[at].steps.clone());
+            let steps = whole.blocks().filter(|at| is_in(*at)).flat_map(|at| blocks[at].steps.clone());
             steps.map(|step| &flat.steps[step]).collect()
         };
-        let within = of(&|at| bodies[smallest][at]);
-        let outside = of(&|at| whole[at] && !bodies[smallest][at]);
+        let within = of(&|at| bodies[smallest].has(at));
+        let outside = of(&|at| !bodies[smallest].has(at));
         let written = |steps: &[&Step]| -> BTreeSet<Register> {
             steps.iter().flat_map(|step| &step.writes).flatten().copied().collect()
         };
@@ -155,17 +160,45 @@ fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
     })
 }
 
-/// The blocks of the loop that goes back to its beginning from some blocks.
-fn body(blocks: &[Block], header: usize, ends: &[usize]) -> Vec<bool> {
-    let mut body = vec![false; blocks.len()];
-    body[header] = true;
-    let mut open = ends.to_vec();
-    while let Some(block) = open.pop() {
-        if !std::mem::replace(&mut body[block], true) {
-            open.extend((0..blocks.len()).filter(|from| blocks[*from].next().contains(&block)));
+/// The blocks of a loop.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// The first block that may be in it; of each from there on, whether it is.
+    start: usize,
+    is_in: Vec<bool>,
+}
+
+impl Body {
+    /// What leads from the header to some blocks, with the blocks in front of each.
+    fn of(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
+        let mut seen = FxHashSet::from_iter([header]);
+        let mut open = ends;
+        while let Some(block) = open.pop() {
+            if seen.insert(block) {
+                open.extend(&before[block]);
+            }
         }
+        let (start, end) =
+            (seen.iter().min().copied().unwrap_or(header), seen.iter().max().map_or(header, |of| of + 1));
+        let mut is_in = vec![false; end - start];
+        seen.into_iter().for_each(|block| is_in[block - start] = true);
+        Self { start, is_in }
     }
-    body
+
+    /// Whether a block is in it.
+    pub fn has(&self, block: usize) -> bool {
+        block.checked_sub(self.start).is_some_and(|at| self.is_in.get(at) == Some(&true))
+    }
+
+    /// All of them, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = usize> {
+        (self.start..).zip(&self.is_in).filter_map(|(block, is_in)| is_in.then_some(block))
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> usize {
+        self.blocks().count()
+    }
 }
 
 /// The registers that an instruction computes with, or accesses memory by.
@@ -194,8 +227,8 @@ fn reads(step: &Step) -> Vec<Register> {
 pub struct Loop {
     /// The block where it begins.
     pub header: usize,
-    /// For each block, whether it is in the loop.
-    pub body: Vec<bool>,
+    /// All of it.
+    pub body: Body,
 }
 
 /// Blocks in an order in which each stands behind those that lead to it but by going round a loop, and the loops.
@@ -205,23 +238,16 @@ pub struct Order {
     pub order: Vec<usize>,
     /// The loops, each behind those that it is in.
     pub loops: Vec<Loop>,
+    /// Which of the loops begins at a block.
+    headers: FxHashMap<usize, usize>,
 }
 
 impl Order {
     /// `None` where a loop has several beginnings.
     pub fn of(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
-        let above = ptx_isa::graph::dominators(count, start, next);
-        let dominates = |one: usize, mut other: usize| loop {
-            if one == other {
-                return true;
-            }
-            match above[other] {
-                Some(up) => other = up,
-                None => return false,
-            }
-        };
+        let dominance = Dominance::of(&dominators(count, start, next));
         let reached = ptx_isa::graph::reached(count, [start], next, |_| false);
-        let is_back = |from: usize, to: usize| dominates(to, from);
+        let is_back = |from: usize, to: usize| dominance.dominates(to, from);
         let forward = |from: usize| next(from).into_iter().filter(|to| !is_back(from, *to)).collect::<Vec<_>>();
         // Without the edges that go back, nothing goes round.
         let components = ptx_isa::graph::components(count, forward, |node| reached[node]);
@@ -235,20 +261,18 @@ impl Order {
         }
         let mut loops: Vec<Loop> = Vec::new();
         for &header in &order {
-            let mut open: Vec<usize> = before[header].iter().copied().filter(|from| is_back(*from, header)).collect();
-            if open.is_empty() {
-                continue;
+            let ends: Vec<usize> = before[header].iter().copied().filter(|from| is_back(*from, header)).collect();
+            if !ends.is_empty() {
+                loops.push(Loop { header, body: Body::of(header, ends, &before) });
             }
-            let mut body = vec![false; count];
-            body[header] = true;
-            while let Some(node) = open.pop() {
-                if !std::mem::replace(&mut body[node], true) {
-                    open.extend(&before[node]);
-                }
-            }
-            loops.push(Loop { header, body });
         }
-        Some(Self { order, loops })
+        let headers = loops.iter().enumerate().map(|(at, own)| (own.header, at)).collect();
+        Some(Self { order, loops, headers })
+    }
+
+    /// The loop that begins at a block.
+    pub fn loop_at(&self, block: usize) -> Option<usize> {
+        self.headers.get(&block).copied()
     }
 }
 
@@ -286,7 +310,7 @@ mod tests {
         let (_, order) =
             check("A:\nadd.u32 %r2, %r2, 1;\nB:\nadd.u32 %r1, %r1, 1;\n@%p1 bra B;\nbar.sync 0;\n@%p2 bra A;\nret;");
         let loops = order.expect("an order").loops;
-        let sizes: Vec<usize> = loops.iter().map(|own| own.body.iter().filter(|own| **own).count()).collect();
+        let sizes: Vec<usize> = loops.iter().map(|own| own.body.size()).collect();
         assert_eq!(loops.len(), 2, "{loops:?}");
         assert_ne!(sizes[0], sizes[1]);
     }

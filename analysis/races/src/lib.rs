@@ -6,6 +6,7 @@
 pub mod address;
 pub mod assumption;
 pub mod check;
+mod chunks;
 mod cluster;
 mod count;
 mod doubts;

@@ -11,8 +11,8 @@ use ptx_isa::flat::{Action, Barrier, Flat, Operand};
 use rustc_hash::FxHashMap;
 
 use crate::{
+    chunks::Chunks,
     question::Questions,
-    state::Slot,
     threads::{Copy, PAIR, Threads},
     walked::{Meeting, Target},
 };
@@ -146,7 +146,7 @@ fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Pl
             let values: FxHashMap<Term, Term> =
                 indices.into_iter().zip(index).map(|(term, value)| (term, terms.constant(value.into(), 32))).collect();
             let never = meeting.holds.iter().any(|term| {
-                let here = terms.substitute(*term, &|leaf| values.get(&leaf).copied());
+                let here = terms.substitute(term, &|leaf| values.get(&leaf).copied());
                 terms.value(here) == Some(0)
             });
             who.push(!never);
@@ -181,7 +181,7 @@ fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Te
 }
 
 /// What holds of two threads of one CTA, each where some conditions hold.
-fn both(threads: &mut Threads<'_, '_>, holds: [&[Term]; 2]) -> Vec<Term> {
+fn both(threads: &mut Threads<'_, '_>, holds: [&Chunks<Term>; 2]) -> Vec<Term> {
     threads.keep_pair();
     let mut all = vec![threads.same("ctaid", PAIR[0], PAIR[1])];
     for copy in PAIR {
@@ -230,8 +230,7 @@ fn comes_before_all_meet(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
         |(one, other)| {
             let mut conditions = both(threads, [&one.state.holds, &other.state.holds]);
             let states = [&one.state, &other.state];
-            let rounds =
-                states.map(|state| state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).collect_vec());
+            let rounds = states.map(|state| state.rounds().collect_vec());
             for ((slot, a), (other, b)) in rounds[0].iter().zip(&rounds[1]) {
                 let [a, b] = [(*a, PAIR[0]), (*b, PAIR[1])].map(|(term, copy)| threads.of(term, copy));
                 let same = threads.questions.eval.terms.equal(a, b);
@@ -253,7 +252,7 @@ fn comes_in_order(threads: &mut Threads<'_, '_>, all: &[Named]) -> bool {
     for (at, other) in (0..all.len()).cartesian_product(0..all.len()).filter(|(at, other)| at != other) {
         let mut most = |more: u64| {
             all[at].places.iter().all(|place| {
-                let mut conditions = both(threads, [&place.meeting.holds, &[]]);
+                let mut conditions = both(threads, [&place.meeting.holds, &Chunks::default()]);
                 conditions.push(is_of(threads, &all[other].stopping(), PAIR[0]));
                 let own = all[at].count(threads, &place.meeting, PAIR[0]);
                 let waited = all[other].count(threads, &place.meeting, PAIR[0]);
@@ -296,7 +295,7 @@ fn is_open_again(threads: &mut Threads<'_, '_>, all: &[Named], at: usize) -> boo
 
 /// Whether a thread may come to a place that has come to the barrier before.
 fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> bool {
-    let mut conditions = both(threads, [&place.meeting.holds, &[]]);
+    let mut conditions = both(threads, [&place.meeting.holds, &Chunks::default()]);
     let before = own.count(threads, &place.meeting, PAIR[0]);
     let terms = &mut threads.questions.eval.terms;
     let zero = terms.constant(0, 64);

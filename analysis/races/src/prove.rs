@@ -1,5 +1,7 @@
 //! The proof that no two threads of a kernel race and that all of a CTA come to the same barriers; and what of it fails.
 
+mod groups;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
@@ -10,6 +12,7 @@ use ptx_isa::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::groups::may_race;
 use crate::{
     address::{Base, places},
     assumption::Assumption,
@@ -21,7 +24,7 @@ use crate::{
     named::{self, Named},
     order::Orders,
     paths::Paths,
-    question::{Limits, Own, Questions, are_strong, is_of_cta, space_of},
+    question::{Limits, Own, Questions, is_of_cta, space_of},
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
@@ -250,6 +253,7 @@ struct Prover<'p> {
     mixed: Vec<bool>,
     written: FxHashMap<usize, Written>,
     steps_left: usize,
+    pairs_left: u64,
     walks: u32,
     means: Means,
     level: Level<'p>,
@@ -276,23 +280,29 @@ impl<'p> Prover<'p> {
             .loops
             .iter()
             .map(|own| {
-                let start: Vec<usize> = within(own.header).into_iter().filter(|to| own.body[*to]).collect();
-                let next = |block| within(block).into_iter().filter(|to| own.body[*to]).collect::<Vec<_>>();
+                let start: Vec<usize> = within(own.header).into_iter().filter(|to| own.body.has(*to)).collect();
+                let next = |block| within(block).into_iter().filter(|to| own.body.has(*to)).collect::<Vec<_>>();
                 !reached(blocks.len(), start, next, |_| false)[own.header]
             })
             .collect();
-        let around = |block: usize| order.loops.iter().zip(&meets).filter(move |(own, _)| own.body[block]);
-        let shared = |block: usize| -> Vec<usize> {
-            let all_meet = |header: usize| around(header).all(|(_, meets)| *meets);
-            around(block).map(|(own, _)| own.header).filter(|header| all_meet(*header)).collect()
+        let mut around: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+        for (at, own) in order.loops.iter().enumerate() {
+            own.body.blocks().for_each(|block| around[block].push(at));
+        }
+        let shared = |around: &Vec<usize>| -> Vec<usize> {
+            let outer_meet = around.iter().take_while(|at| meets[**at]);
+            outer_meet.map(|at| order.loops[*at].header).collect()
         };
-        let shared: Vec<Vec<usize>> = (0..blocks.len()).map(shared).collect();
-        let has_barrier = |body: &[bool]| body.iter().enumerate().any(|(block, is_in)| *is_in && is_barrier(block));
-        let mixed = (0..blocks.len())
-            .map(|block| around(block).any(|(own, _)| has_barrier(&own.body) && !shared[block].contains(&own.header)))
-            .collect();
+        let shared: Vec<Vec<usize>> = around.iter().map(shared).collect();
+        let has_barrier: Vec<bool> = order.loops.iter().map(|own| own.body.blocks().any(is_barrier)).collect();
+        let is_mixed = |block: usize| {
+            let is_apart = |at: &usize| has_barrier[*at] && !shared[block].contains(&order.loops[*at].header);
+            around[block].iter().any(is_apart)
+        };
+        let mixed = (0..blocks.len()).map(is_mixed).collect();
         let eval = Eval { flat, sizes, terms: Terms::default() };
-        let questions = Questions { eval, may_alias, limits, assumptions: sizes.assumptions().collect(), count: 0 };
+        let (assumptions, clauses_left) = (sizes.assumptions().collect(), limits.clauses);
+        let questions = Questions { eval, may_alias, limits, assumptions, count: 0, clauses_left };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);
         let (means, level) = (Means::Barriers, Level::Cta);
         Self {
@@ -305,6 +315,7 @@ impl<'p> Prover<'p> {
             mixed,
             written,
             steps_left,
+            pairs_left: limits.pairs,
             walks: 0,
             means,
             level,
@@ -426,22 +437,24 @@ impl<'p> Prover<'p> {
     /// What nothing writes, and which loads are stable between two barriers, by a walk that knows neither.
     fn learned(&mut self, whole: Walked) -> Known<'p> {
         let owns = self.own(whole.touches);
-        let mut bases: BTreeMap<usize, Vec<(Base, Option<Space>, bool)>> = BTreeMap::new();
+        type Accessed = (Base, Option<Space>, bool);
+        let mut bases: BTreeMap<usize, FxHashSet<Accessed>> = BTreeMap::new();
         for own in &owns {
             let space = space_of(self.questions.eval.flat, own);
             let all = own.places.iter().map(|place| (place.base, space, own.access.writes));
             bases.entry(own.touch.step).or_default().extend(all);
         }
         let may_alias = self.questions.may_alias;
-        let meets = |a: &(Base, Option<Space>, bool), b: &(Base, Option<Space>, bool)| {
+        let meets = |a: &Accessed, b: &Accessed| {
             let is_apart = matches!((a.1, b.1), (Some(x), Some(y)) if x != y);
             let is_same = a.0 == b.0 || a.0 == Base::Unknown || b.0 == Base::Unknown || may_alias;
             is_same && !is_apart
         };
-        let writes: Vec<_> = bases.iter().flat_map(|(step, all)| all.iter().map(move |one| (*step, *one))).collect();
-        let writes: Vec<_> = writes.into_iter().filter(|(_, one)| one.2).collect();
-        let reads = || bases.values().flatten().filter(|one| !one.2 && one.0 != Base::Unknown);
-        let constant = reads().filter(|one| !writes.iter().any(|(_, write)| meets(one, write))).map(|one| one.0);
+        // Accesses are many, and what they begin at are few.
+        let (writes, reads): (FxHashSet<Accessed>, FxHashSet<Accessed>) =
+            bases.values().flatten().copied().partition(|own| own.2);
+        let reads = reads.iter().filter(|one| one.0 != Base::Unknown);
+        let constant = reads.filter(|one| !writes.iter().any(|write| meets(one, write))).map(|one| one.0);
         let constant: FxHashSet<Base> = constant.collect();
         // For each interval, the steps in it. Where not only barriers order, another CTA may write in front of any of them.
         let mut unstable: FxHashSet<usize> = FxHashSet::default();
@@ -453,19 +466,17 @@ impl<'p> Prover<'p> {
             _ => false,
         };
         let starts = (0..blocks.len()).filter(|block| is_barrier(*block)).map(|block| blocks[block].next()[0]);
-        for start in std::iter::once(0).chain(starts) {
+        for start in std::iter::once(0).chain(starts).unique() {
             let next = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
             let in_it = reached(blocks.len(), [start], next, |_| false);
-            let steps: FxHashSet<usize> =
-                (0..blocks.len()).filter(|block| in_it[*block]).flat_map(|block| blocks[block].steps.clone()).collect();
-            let is_global = |write: &(Base, Option<Space>, bool)| write.1 != Some(Space::Shared);
-            let is_near = |step: &usize, write| steps.contains(step) || self.means == Means::Values && is_global(write);
-            let own: Vec<_> = writes.iter().filter(|(step, write)| is_near(step, write)).collect();
-            for (step, all) in &bases {
-                if steps.contains(step) && all.iter().any(|one| own.iter().any(|(_, write)| meets(one, write))) {
-                    unstable.insert(*step);
-                }
-            }
+            let in_it = (0..blocks.len()).filter(|block| in_it[*block]);
+            let accesses = in_it.flat_map(|block| bases.range(blocks[block].steps.clone())).collect_vec();
+            let is_global = |write: &&Accessed| self.means == Means::Values && write.1 != Some(Space::Shared);
+            let near = accesses.iter().flat_map(|(_, all)| all.iter()).filter(|one| one.2);
+            let near: FxHashSet<&Accessed> = near.chain(writes.iter().filter(is_global)).collect();
+            let is_written =
+                |all: &FxHashSet<Accessed>| all.iter().any(|one| near.iter().any(|write| meets(one, write)));
+            unstable.extend(accesses.iter().filter(|(_, all)| is_written(all)).map(|(step, _)| **step));
         }
         let stable = bases.iter().filter(|(step, all)| !unstable.contains(step) && all.iter().all(|one| !one.2));
         let stable = stable.map(|(step, _)| *step).collect();
@@ -633,20 +644,8 @@ impl<'p> Prover<'p> {
             let same = two.same_warp(&mut self.questions.eval);
             two.holds.push(self.questions.eval.terms.not(same));
         }
-        for (at, one) in all.iter().enumerate() {
-            for other in &all[at..] {
-                let unproved = self.pair(&mut two, one, other, &[]);
-                self.leave(unproved);
-            }
-        }
-    }
-
-    fn leave(&mut self, unproved: Option<Unproved>) {
-        if let Some(unproved) = unproved
-            && self.unproved.insert((unproved.steps, unproved.is_across))
-        {
-            self.proof.unproved.push(unproved);
-        }
+        let all = all.iter().collect_vec();
+        self.between(&mut two, [&all, &all], &[]);
     }
 
     /// The accesses of a thread in a region in which it may exit, and those of the other threads, also after the barriers that no longer wait for it: an
@@ -663,34 +662,29 @@ impl<'p> Prover<'p> {
         let after = reached(self.blocks.len(), barriers, |block| self.blocks[block].next(), |_| false);
         let steps = |block: usize| self.blocks[block].steps.clone();
         let after: FxHashSet<usize> = (0..after.len()).filter(|block| after[*block]).flat_map(steps).collect();
+        let terms = &mut self.questions.eval.terms;
+        let never = terms.truth(false);
+        let ended = ends.into_iter().fold(never, |any, end| {
+            let all = terms.all(end.state.holds.iter());
+            terms.or(any, all)
+        });
         let mut two = self.two(self.pair_of_region());
-        for (end, one) in ends.iter().cartesian_product(region) {
-            for other in all.iter().filter(|own| after.contains(&own.touch.step)) {
-                let unproved = self.pair(&mut two, one, other, &end.state.holds);
-                self.leave(unproved);
-            }
-        }
+        let all = all.iter().filter(|own| after.contains(&own.touch.step)).collect_vec();
+        self.between(&mut two, [&region.iter().collect_vec(), &all], &[ended]);
     }
 
     /// Memory that the program calls read-only, and that the kernel writes: no ordering counts.
     fn read_only(&mut self, all: &[Own]) {
         let mut two = self.two(self.pair_of_region());
-        for one in all.iter().filter(|own| own.access.is_read_only) {
-            for other in all.iter().filter(|own| own.access.writes) {
-                let unproved = self.pair(&mut two, one, other, &[]);
-                self.leave(unproved);
-            }
-        }
+        let read_only = all.iter().filter(|own| own.access.is_read_only).collect_vec();
+        let written = all.iter().filter(|own| own.access.writes).collect_vec();
+        self.between(&mut two, [&read_only, &written], &[]);
     }
 
     /// Accesses of two threads, of which the first one comes to an end where `ended` holds.
     fn pair(&mut self, two: &mut Two, one: &Own, other: &Own, ended: &[Term]) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
-        let is_strong = are_strong(&one.access, &other.access, two.pair.scope());
-        // Two strong accesses of the same bytes do not race. Each element of a vector is an access, and aligned accesses of one size have the
-        // same bytes or none.
-        let bytes = [one, other].map(|own| own.access.element_bytes());
-        if writes == [false; 2] || is_strong && bytes[0].is_some() && bytes[0] == bytes[1] {
+        if !may_race(one, other, two.pair.scope()) {
             return None;
         }
         let mut failed: Option<Unproved> = None;
@@ -702,7 +696,7 @@ impl<'p> Prover<'p> {
             };
             let mut conditions: Vec<Term> = two.holds.iter().copied().chain(same).collect();
             for (thread, own) in [(0, one), (1, other)] {
-                for term in own.touch.holds.iter().chain(&meeting.holds[thread]) {
+                for term in (&own.touch.holds).into_iter().chain(&meeting.holds[thread]) {
                     conditions.push(self.renamed(two, *term, thread));
                 }
             }

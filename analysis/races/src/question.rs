@@ -30,12 +30,18 @@ pub struct Limits {
     pub steps: usize,
     /// How many decisions the solver has for a question.
     pub decisions: u64,
+    /// How many clauses all questions may have together.
+    pub clauses: u64,
+    /// How many steps the search for pairs of accesses has.
+    pub pairs: u64,
+    /// How many terms there may be.
+    pub terms: usize,
 }
 
 impl Limits {
     /// The usual ones, until some time.
     pub fn new(until: Instant) -> Self {
-        Self { until, steps: 200_000, decisions: 20_000 }
+        Self { until, steps: 200_000, decisions: 20_000, clauses: 200_000_000, pairs: 16_000_000, terms: 2_000_000 }
     }
 }
 
@@ -65,30 +71,38 @@ pub struct Questions<'f> {
     pub assumptions: BTreeSet<Assumption>,
     /// How many the solver had.
     pub count: usize,
+    /// How many clauses those to come may have.
+    pub clauses_left: u64,
 }
 
 impl Questions<'_> {
+    /// Whether there is nothing left of the budget.
+    pub fn is_spent(&self) -> bool {
+        self.clauses_left == 0 || self.eval.terms.count() > self.limits.terms || Instant::now() >= self.limits.until
+    }
+
     /// Whether all of these can hold.
     pub fn ask(&mut self, conditions: Vec<Term>) -> Answer {
         if conditions.iter().any(|term| self.eval.terms.value(*term) == Some(0)) {
             return Answer::Never;
         }
-        if Instant::now() >= self.limits.until {
+        if self.is_spent() {
             return Answer::TooHard;
         }
         self.count += 1;
+        let clauses = &mut self.clauses_left;
         let terms = &mut self.eval.terms;
         let until = Some(self.limits.until);
         let cases = lemma::cases(terms, &conditions);
         // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
         let mut decisions = if cases.is_some() { self.limits.decisions / 20 } else { self.limits.decisions };
-        let exact = solve(terms, &conditions, &mut decisions, until);
+        let exact = solve(terms, &conditions, &mut decisions, clauses, until);
         let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
-        let never = |case: &Vec<Term>| {
+        let mut never = |case: &Vec<Term>| {
             let mut decisions = self.limits.decisions * 20;
-            solve(terms, case, &mut decisions, until) == Answer::Never
+            solve(terms, case, &mut decisions, clauses, until) == Answer::Never
         };
-        if cases.iter().all(never) {
+        if cases.iter().all(&mut never) {
             self.assumptions.insert(Assumption::Products);
             return Answer::Never;
         }

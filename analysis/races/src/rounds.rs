@@ -80,7 +80,7 @@ impl Walk<'_, '_> {
         let Self { eval, order, .. } = self;
         let mut state = entry.clone();
         let body = &order.loops[own].body;
-        let blocks = self.known.blocks.iter().zip(body).filter(|(_, is_in)| **is_in).map(|(block, _)| block);
+        let blocks = body.blocks().map(|block| &self.known.blocks[block]);
         let mut slots: BTreeSet<Slot> = BTreeSet::new();
         for block in blocks {
             let barrier = if let End::Barrier(step, _) = block.end { Some(step) } else { None };
@@ -170,8 +170,8 @@ impl Walk<'_, '_> {
         // The round before ended with another one.
         let zero = self.eval.terms.constant(0, 64);
         let is_first = self.eval.terms.equal(round, zero);
-        for condition in back.holds.get(prefix..).unwrap_or_default() {
-            if let Some(condition) = self.in_terms_of(*condition, &earlier, own, fresh) {
+        for condition in back.holds.from(prefix) {
+            if let Some(condition) = self.in_terms_of(condition, &earlier, own, fresh) {
                 state.holds.extend(self.ends_before(condition, round));
                 let either = self.eval.terms.or(is_first, condition);
                 state.holds.push(either);
@@ -255,7 +255,7 @@ impl Walk<'_, '_> {
             return Change::Anything(Shared::Thread);
         }
         let difference = terms.sub(end, variant);
-        if terms.is_older(difference, fresh, body) {
+        if terms.is_older(difference, fresh, &|block| body.has(block)) {
             return Change::Adds(difference);
         }
         let doubled = terms.scale(2, variant);
@@ -300,7 +300,7 @@ impl Walk<'_, '_> {
         let leaves = terms.leaves(condition);
         let is_known = leaves.iter().all(|leaf| match earlier.get(leaf) {
             Some(value) => value.is_some(),
-            None => terms.is_older(*leaf, fresh, body),
+            None => terms.is_older(*leaf, fresh, &|block| body.has(block)),
         });
         if !is_known {
             return None;

@@ -1,9 +1,10 @@
 //! What a thread has in its registers and its own variables, and under which condition it is there.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use ptx_isa::flat::{Register, Symbol};
 
+use crate::chunks::Chunks;
 use ptx_solver::term::{Shared, Term, Terms};
 
 /// Where a value is that the thread alone has.
@@ -22,29 +23,29 @@ pub enum Slot {
 /// The values of one thread at one place.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    registers: Vec<Option<Term>>,
-    locals: BTreeMap<(Symbol, i64), Term>,
+    registers: Chunks<Option<Term>>,
+    locals: Rc<BTreeMap<(Symbol, i64), Term>>,
     rounds: BTreeMap<usize, Term>,
     arrivals: BTreeMap<i64, Term>,
     /// All of these hold, each of one bit.
-    pub holds: Vec<Term>,
+    pub holds: Chunks<Term>,
 }
 
 impl State {
     /// Nothing is known.
     pub fn new(registers: usize) -> Self {
-        Self { registers: vec![None; registers], ..Self::default() }
+        Self { registers: Chunks::repeated(None, registers), ..Self::default() }
     }
 
     /// What a register has; `None` if nothing was written there.
     pub fn register(&self, register: Register) -> Option<Term> {
-        self.registers[register]
+        self.registers.get(register).flatten()
     }
 
     /// What a slot has.
     pub fn get(&self, slot: Slot) -> Option<Term> {
         match slot {
-            Slot::Register(register) => self.registers[register],
+            Slot::Register(register) => self.register(register),
             Slot::Local(symbol, at) => self.locals.get(&(symbol, at)).copied(),
             Slot::Round(header) => self.rounds.get(&header).copied(),
             Slot::Arrivals(id) => self.arrivals.get(&id).copied(),
@@ -54,8 +55,8 @@ impl State {
     /// Writes a slot.
     pub fn set(&mut self, slot: Slot, value: Term) {
         match slot {
-            Slot::Register(register) => self.registers[register] = Some(value),
-            Slot::Local(symbol, at) => drop(self.locals.insert((symbol, at), value)),
+            Slot::Register(register) => self.registers.set(register, Some(value)),
+            Slot::Local(symbol, at) => drop(Rc::make_mut(&mut self.locals).insert((symbol, at), value)),
             Slot::Round(header) => drop(self.rounds.insert(header, value)),
             Slot::Arrivals(id) => drop(self.arrivals.insert(id, value)),
         }
@@ -64,11 +65,15 @@ impl State {
     /// All slots that have something.
     pub fn slots(&self) -> impl Iterator<Item = (Slot, Term)> {
         let registers = self.registers.iter().enumerate();
-        let registers = registers.filter_map(|(register, value)| Some((Slot::Register(register), (*value)?)));
+        let registers = registers.filter_map(|(register, value)| Some((Slot::Register(register), value?)));
         let locals = self.locals.iter().map(|((symbol, at), value)| (Slot::Local(*symbol, *at), *value));
-        let rounds = self.rounds.iter().map(|(header, value)| (Slot::Round(*header), *value));
         let arrivals = self.arrivals.iter().map(|(id, value)| (Slot::Arrivals(*id), *value));
-        registers.chain(locals).chain(rounds).chain(arrivals)
+        registers.chain(locals).chain(self.rounds()).chain(arrivals)
+    }
+
+    /// In which round of each loop it is.
+    pub fn rounds(&self) -> impl Iterator<Item = (Slot, Term)> {
+        self.rounds.iter().map(|(header, value)| (Slot::Round(*header), *value))
     }
 
     /// How often it has come to each barrier that is counted.
@@ -93,16 +98,17 @@ impl State {
             .filter(|((_, start), held)| start + i64::from(terms.bits(**held).div_ceil(8)) > at)
             .map(|(key, _)| *key)
             .collect();
+        let locals = Rc::make_mut(&mut self.locals);
         for key in overlapping {
-            self.locals.remove(&key);
+            locals.remove(&key);
         }
-        self.locals.insert((symbol, at), value);
+        locals.insert((symbol, at), value);
     }
 
     /// Forgets what overlaps so many bytes at a place of a local variable, unless it is just these.
     pub fn keep_exact(&mut self, terms: &Terms, symbol: Symbol, at: i64, bytes: i64) {
         let held = |value: &Term| i64::from(terms.bits(*value).div_ceil(8));
-        self.locals.retain(|(own, start), value| {
+        Rc::make_mut(&mut self.locals).retain(|(own, start), value| {
             let is_apart = *own != symbol || *start >= at + bytes || start + held(value) <= at;
             is_apart || *start == at && held(value) == bytes
         });
@@ -110,35 +116,33 @@ impl State {
 
     /// Forgets a local variable, or all of them.
     pub fn forget(&mut self, symbol: Option<Symbol>) {
-        self.locals.retain(|(own, _), _| symbol.is_some_and(|symbol| symbol != *own));
+        Rc::make_mut(&mut self.locals).retain(|(own, _), _| symbol.is_some_and(|symbol| symbol != *own));
     }
 
     /// What is known where two paths meet: the first one was taken where what only it holds, holds.
     pub fn join(self, other: Self, terms: &mut Terms) -> Self {
-        let common = self.holds.iter().zip(&other.holds).take_while(|(a, b)| a == b).count();
-        let own = terms.all(self.holds[common..].iter().copied());
-        let others = terms.all(other.holds[common..].iter().copied());
+        let common = self.holds.in_common(&other.holds);
+        let own = terms.all(self.holds.from(common));
+        let others = terms.all(other.holds.from(common));
         let either = terms.or(own, others);
         let mut holds = self.holds;
         holds.truncate(common);
         if terms.value(either) != Some(1) {
             holds.push(either);
         }
-        let registers = self.registers.into_iter().zip(other.registers);
         // What one path has not written, a program that is defined does not read behind it.
-        let registers = registers
-            .map(|pair| match pair {
-                (Some(a), Some(b)) if terms.bits(a) == terms.bits(b) => Some(terms.choose(own, a, b)),
-                (Some(a), None) | (None, Some(a)) => Some(a),
-                (Some(_), Some(_)) => Some(terms.any(Shared::Thread, 64)),
-                (None, None) => None,
-            })
-            .collect();
-        let mut locals = BTreeMap::new();
-        for (key, a) in self.locals {
-            if let Some(b) = other.locals.get(&key).filter(|b| terms.bits(**b) == terms.bits(a)) {
-                locals.insert(key, terms.choose(own, a, *b));
-            }
+        let registers = self.registers.joined(&other.registers, |one, other| match (one, other) {
+            (Some(a), Some(b)) if terms.bits(a) == terms.bits(b) => Some(terms.choose(own, a, b)),
+            (Some(_), Some(_)) => Some(terms.any(Shared::Thread, 64)),
+            (one, other) => one.or(other),
+        });
+        let mut locals = self.locals;
+        if !Rc::ptr_eq(&locals, &other.locals) {
+            Rc::make_mut(&mut locals).retain(|key, a| {
+                let b = other.locals.get(key).filter(|b| terms.bits(**b) == terms.bits(*a));
+                *a = b.map_or(*a, |b| terms.choose(own, *a, *b));
+                b.is_some()
+            });
         }
         let rounds = chosen(self.rounds, other.rounds, own, terms);
         let arrivals = chosen(self.arrivals, other.arrivals, own, terms);

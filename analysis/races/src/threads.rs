@@ -95,8 +95,8 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// Several terms of a thread.
-    pub fn all_of(&mut self, terms: &[Term], copy: Copy) -> Vec<Term> {
-        terms.iter().map(|term| self.of(*term, copy)).collect()
+    pub fn all_of<'t>(&mut self, terms: impl IntoIterator<Item = &'t Term>, copy: Copy) -> Vec<Term> {
+        terms.into_iter().map(|term| self.of(*term, copy)).collect()
     }
 
     /// What holds of every thread.

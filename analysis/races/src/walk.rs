@@ -145,8 +145,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             let zero = self.eval.terms.constant(0, 64);
             state.set(Slot::Round(start), zero);
         }
-        let own = self.order.loops.iter().position(|own| own.header == start);
-        match own {
+        match self.order.loop_at(start) {
             Some(own) => {
                 let out = self.around(own, state);
                 self.rest(start, out.leaves);
@@ -172,14 +171,13 @@ impl<'w, 'f> Walk<'w, 'f> {
         while let Some((rank, states)) = pending.pop_first() {
             let node = self.order.order[rank];
             let Some(state) = self.join(states) else { continue };
-            let inner =
-                self.order.loops.iter().position(|own| own.header == node && Some(node) != within.map(|_| header));
+            let inner = self.order.loop_at(node).filter(|_| Some(node) != within.map(|_| header));
             let next = match inner {
                 Some(inner) => self.around(inner, state).leaves,
                 None => self.block(node, state),
             };
             for (from, to, mut state) in next {
-                let is_inside = within.is_none_or(|own| self.order.loops[own].body[to]);
+                let is_inside = within.is_none_or(|own| self.order.loops[own].body.has(to));
                 if is_inside && !(within.is_some() && to == header) {
                     self.pass(from, to, &mut state);
                     pending.entry(self.rank[to]).or_default().push(state);
@@ -209,16 +207,26 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     pub fn join(&mut self, mut states: Vec<State>) -> Option<State> {
-        // Those with the most in common stand beside each other.
-        states.sort_by(|a, b| a.holds.cmp(&b.holds));
-        while states.len() > 1 {
-            let common = |pair: &[State]| pair[0].holds.iter().zip(&pair[1].holds).take_while(|(a, b)| a == b).count();
-            let closest = (0..states.len() - 1).max_by_key(|at| common(&states[*at..at + 2]))?;
-            let other = states.remove(closest + 1);
-            let one = std::mem::take(&mut states[closest]);
-            states[closest] = one.join(other, &mut self.eval.terms);
+        // Those with the most in common stand beside each other, and are joined first.
+        states.sort_by(|a, b| a.holds.compare(&b.holds));
+        // The states from the right, each with how much it has in common with the one before: more than that one with its own.
+        let mut open: Vec<(State, usize)> = Vec::new();
+        let join = |this: &mut Self, open: &mut Vec<(State, usize)>| {
+            if let (Some((one, _)), Some((other, common))) = (open.pop(), open.pop()) {
+                open.push((one.join(other, &mut this.eval.terms), common));
+            }
+        };
+        for state in states.into_iter().rev() {
+            let common = open.last().map_or(0, |(last, _)| state.holds.in_common(&last.holds));
+            while open.len() > 1 && open.last().is_some_and(|(_, own)| *own >= common) {
+                join(self, &mut open);
+            }
+            open.push((state, common));
         }
-        states.pop()
+        while open.len() > 1 {
+            join(self, &mut open);
+        }
+        open.pop().map(|(state, _)| state)
     }
 
     fn not_followed(&mut self, step: usize, why: impl Into<String>) {
@@ -246,11 +254,11 @@ impl<'w, 'f> Walk<'w, 'f> {
                 let (yes, no) = if *is { (condition, opposite) } else { (opposite, condition) };
                 let mut all = Vec::new();
                 for (holds, to) in [(yes, *then), (no, *other)] {
-                    if self.eval.terms.value(holds) == Some(0) || state.holds.contains(&self.eval.terms.not(holds)) {
+                    if self.eval.terms.value(holds) == Some(0) || state.holds.contains(self.eval.terms.not(holds)) {
                         continue;
                     }
                     let mut state = state.clone();
-                    if self.eval.terms.value(holds).is_none() && !state.holds.contains(&holds) {
+                    if self.eval.terms.value(holds).is_none() && !state.holds.contains(holds) {
                         state.holds.push(holds);
                     }
                     all.push((node, to, state));
@@ -417,7 +425,8 @@ impl<'w, 'f> Walk<'w, 'f> {
     /// Comes to a barrier of the CTA.
     fn meet(&mut self, at: usize, state: &mut State, guard: Option<Term>, barrier: &Barrier) {
         if self.records {
-            let holds = state.holds.iter().copied().chain(guard).collect();
+            let mut holds = state.holds.clone();
+            holds.extend(guard);
             self.walked.meetings.push(Meeting { step: at, holds, arrivals: state.arrivals() });
         }
         let Some(slot) = self.known.counted(barrier) else { return };
@@ -434,7 +443,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         if barrier.reduces.is_none() || barrier.warp || self.known.mixed[node] {
             return self.anything(count);
         }
-        let rounds = state.slots().filter(|(slot, _)| matches!(slot, Slot::Round(_))).map(|(_, term)| term);
+        let rounds = state.rounds().map(|(_, term)| term);
         let mut operands: Vec<Term> = rounds.collect();
         operands.push(self.eval.terms.leaf(LeafName::Special("cta".to_owned()), Shared::Cta, 64));
         let value = self.eval.terms.function(&format!("barrier {at}"), operands, 64);
@@ -592,7 +601,8 @@ impl<'w, 'f> Walk<'w, 'f> {
     ) {
         let Some(bytes) = bytes else { return self.not_followed(step, "the size of the access is not known") };
         if self.records {
-            let holds = state.holds.iter().copied().chain(guard).collect();
+            let mut holds = state.holds.clone();
+            holds.extend(guard);
             let (Values { stored, loaded, expected }, around) = (values, self.rounds.clone());
             let arrivals = state.arrivals();
             self.walked.touches.push(Touch { step, holds, address, bytes, stored, loaded, expected, around, arrivals });

@@ -1,6 +1,6 @@
 //! What one thread does, as a walk finds it.
 
-use crate::state::State;
+use crate::{chunks::Chunks, state::State};
 use ptx_solver::term::Term;
 
 /// An access of one thread.
@@ -9,7 +9,7 @@ pub struct Touch {
     /// Which step it is.
     pub step: usize,
     /// What holds where it happens, each of one bit.
-    pub holds: Vec<Term>,
+    pub holds: Chunks<Term>,
     /// Its address, in 64 bits.
     pub address: Term,
     /// How many bytes it has.
@@ -43,7 +43,7 @@ pub struct Meeting {
     /// Which step it is.
     pub step: usize,
     /// What holds where it comes there.
-    pub holds: Vec<Term>,
+    pub holds: Chunks<Term>,
     /// How often it has come to each such barrier before.
     pub arrivals: Vec<(i64, Term)>,
 }

@@ -293,14 +293,19 @@ fn is_positive(terms: &Terms, term: Term) -> bool {
 
 /// Whether a term is made of sizes of the launch and of parameters alone, by sums and products.
 fn is_size(terms: &Terms, term: Term) -> bool {
-    match terms.node(term) {
-        Node::Constant(_) => true,
-        Node::Leaf(Leaf { name: LeafName::Ntid(_) | LeafName::Nctaid(_) | LeafName::Parameter(..), .. }) => true,
-        Node::Sum(..) | Node::Zeros(_) | Node::Signs(_) | Node::Extract(_, 0) | Node::Binary(Binary::Mul, ..) => {
-            terms.operands(term).into_iter().all(|of| is_size(terms, of))
+    let mut seen = FxHashSet::default();
+    let mut open = vec![term];
+    while let Some(next) = open.pop() {
+        match terms.node(next) {
+            Node::Constant(_) => {}
+            Node::Leaf(Leaf { name: LeafName::Ntid(_) | LeafName::Nctaid(_) | LeafName::Parameter(..), .. }) => {}
+            Node::Sum(..) | Node::Zeros(_) | Node::Signs(_) | Node::Extract(_, 0) | Node::Binary(Binary::Mul, ..) => {
+                open.extend(terms.operands(next).into_iter().filter(|of| seen.insert(*of)));
+            }
+            _ => return false,
         }
-        _ => false,
     }
+    true
 }
 
 #[cfg(test)]
@@ -330,11 +335,12 @@ mod tests {
         conditions.push(terms.not(both));
         conditions.push(terms.equal(at, other));
         for case in cases(&mut terms, &conditions).expect("products") {
-            assert_eq!(solve(&terms, &case, &mut 20_000, None), Answer::Never);
+            assert_eq!(solve(&terms, &case, &mut 20_000, &mut 10_000_000, None), Answer::Never);
         }
         // Without the bound of the column they may meet.
         let weaker = cases(&mut terms, &conditions[1..]).expect("products");
-        let meets = |case: &Vec<Term>| matches!(solve(&terms, case, &mut 20_000, None), Answer::Holds(_));
+        let meets =
+            |case: &Vec<Term>| matches!(solve(&terms, case, &mut 20_000, &mut 10_000_000, None), Answer::Holds(_));
         assert!(weaker.iter().any(meets));
     }
 }

@@ -37,20 +37,22 @@ const CONGRUENT: usize = 48;
 const CLAUSES: usize = 1_500_000;
 
 /// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less
-/// afterwards; it also ends at some time.
-pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, until: Option<Instant>) -> Answer {
+/// afterwards, and `clauses` how many clauses this question and others may have; it also ends at some time.
+pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, until: Option<Instant>) -> Answer {
     let callbacks = Steps { left: Cell::new((*steps).max(1)), until };
     let mut solver = Solver::new(batsat::SolverOpts::default(), callbacks);
     let truth = Lit::new(solver.new_var_default(), true);
-    let mut bits =
-        Bits { terms, solver, truth, done: FxHashMap::default(), functions: FxHashMap::default(), clauses: 0 };
+    let (done, functions) = (FxHashMap::default(), FxHashMap::default());
+    let most = CLAUSES.min(usize::try_from(*clauses).unwrap_or(CLAUSES));
+    let mut bits = Bits { terms, solver, truth, done, functions, clauses: 0, most };
     bits.clause(&[truth]);
     for term in all {
         let lit = bits.of(*term)[0];
         bits.clause(&[lit]);
     }
     bits.congruence();
-    if bits.clauses > CLAUSES {
+    *clauses = clauses.saturating_sub(bits.clauses as u64);
+    if bits.clauses > bits.most {
         return Answer::TooHard;
     }
     let found = bits.solver.solve_limited(&[]);
@@ -69,12 +71,14 @@ struct Bits<'t> {
     done: FxHashMap<Term, Vec<Lit>>,
     functions: FxHashMap<u32, Vec<Term>>,
     clauses: usize,
+    /// The most clauses.
+    most: usize,
 }
 
 impl Bits<'_> {
     fn clause(&mut self, lits: &[Lit]) {
         self.clauses += 1;
-        if self.clauses <= CLAUSES {
+        if self.clauses <= self.most {
             self.solver.add_clause_reuse(&mut lits.to_vec());
         }
     }
@@ -320,7 +324,7 @@ impl Bits<'_> {
             } else {
                 open.extend(missing);
             }
-            if self.clauses > CLAUSES {
+            if self.clauses > self.most {
                 return vec![self.truth; self.terms.bits(term) as usize];
             }
         }
@@ -497,12 +501,16 @@ mod tests {
                 let same = terms.equal(result, expected);
                 let differs = terms.not(same);
                 assert_ne!(
-                    solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000, None),
+                    solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000, &mut 10_000_000, None),
                     Answer::Never,
                     "{op:?} {x} {y}"
                 );
                 all.push(differs);
-                assert_eq!(solve(&terms, &all, &mut 100_000, None), Answer::Never, "{op:?} {x} {y} {known:?}");
+                assert_eq!(
+                    solve(&terms, &all, &mut 100_000, &mut 10_000_000, None),
+                    Answer::Never,
+                    "{op:?} {x} {y} {known:?}"
+                );
             }
         }
     }
@@ -534,8 +542,8 @@ mod tests {
         let [f, g] = [a, b].map(|of| terms.function("f", vec![of], 8));
         let (same, alike) = (terms.equal(a, b), terms.equal(f, g));
         let differs = terms.not(alike);
-        assert_eq!(solve(&terms, &[same, differs], &mut 1000, None), Answer::Never);
-        assert!(matches!(solve(&terms, &[differs], &mut 1000, None), Answer::Holds(_)));
+        assert_eq!(solve(&terms, &[same, differs], &mut 1000, &mut 10_000_000, None), Answer::Never);
+        assert!(matches!(solve(&terms, &[differs], &mut 1000, &mut 10_000_000, None), Answer::Holds(_)));
     }
 
     #[test]
@@ -547,6 +555,6 @@ mod tests {
         let equal = terms.equal(product, prime);
         let one = terms.constant(1, 48);
         let more = [a, b].map(|of| terms.less(false, one, of));
-        assert_eq!(solve(&terms, &[equal, more[0], more[1]], &mut 10, None), Answer::TooHard);
+        assert_eq!(solve(&terms, &[equal, more[0], more[1]], &mut 10, &mut 10_000_000, None), Answer::TooHard);
     }
 }

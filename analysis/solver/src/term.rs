@@ -2,7 +2,9 @@
 //!
 //! Sums are kept as sums of multiples, modulo two to the width, so that what two threads have in common cancels.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The number of a term in [`Terms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,11 +102,25 @@ pub enum Node {
     Function(u32, Vec<Term>),
 }
 
+/// A term, and what is asked of it again and again.
+#[derive(Debug)]
+struct Entry {
+    node: Node,
+    bits: u32,
+    /// The bits that it may have.
+    most: u64,
+    /// How many terms there are on the longest way down to a leaf.
+    depth: u32,
+    /// Another term with the same hash.
+    next: Option<Term>,
+}
+
 /// All terms.
 #[derive(Debug, Default)]
 pub struct Terms {
-    nodes: Vec<(Node, u32)>,
-    known: FxHashMap<(Node, u32), Term>,
+    entries: Vec<Entry>,
+    /// The last term with a hash.
+    known: FxHashMap<u64, Term>,
     functions: FxHashMap<String, u32>,
     /// What was extracted and widened before: terms share parts, which are looked at once.
     extracted: FxHashMap<(Term, u32, u32), Term>,
@@ -112,9 +128,25 @@ pub struct Terms {
     fresh: u32,
 }
 
+/// The most parts of a sum that are added to those of another one.
+const LONG: usize = 64;
+/// The most terms on a way down through which a term of fewer or more bits is made anew.
+const DEEP: u32 = 500;
+
 /// So many ones.
 pub fn ones(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What is added in a sum, and what is subtracted.
+fn sides(parts: Vec<(u64, Term)>, bits: u32) -> [Vec<(u64, Term)>; 2] {
+    let (left, right): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(factor, _)| *factor <= ones(bits) / 2);
+    let right = right.into_iter().map(|(factor, term)| (factor.wrapping_neg() & ones(bits), term)).collect();
+    [left, right]
 }
 
 fn signed(value: u64, bits: u32) -> i64 {
@@ -124,22 +156,33 @@ fn signed(value: u64, bits: u32) -> i64 {
 impl Terms {
     /// What a term is.
     pub fn node(&self, term: Term) -> &Node {
-        &self.nodes[term.0 as usize].0
+        &self.entries[term.0 as usize].node
     }
 
     /// How many bits a term has.
     pub fn bits(&self, term: Term) -> u32 {
-        self.nodes[term.0 as usize].1
+        self.entries[term.0 as usize].bits
+    }
+
+    /// How many terms there are.
+    pub fn count(&self) -> usize {
+        self.entries.len()
     }
 
     fn make(&mut self, node: Node, bits: u32) -> Term {
-        let key = (node, bits);
-        if let Some(known) = self.known.get(&key) {
-            return *known;
+        let hash = FxBuildHasher.hash_one((&node, bits));
+        let last = self.known.get(&hash).copied();
+        let mut same = std::iter::successors(last, |term| self.entries[term.0 as usize].next);
+        let is_it = |term: &Term| self.bits(*term) == bits && *self.node(*term) == node;
+        if let Some(known) = same.find(is_it) {
+            return known;
         }
-        let term = Term(self.nodes.len() as u32);
-        self.nodes.push(key.clone());
-        self.known.insert(key, term);
+        let term = Term(self.entries.len() as u32);
+        let most = self.most_of(&node, bits);
+        let below = operands(&node).into_iter().map(|of| self.entries[of.0 as usize].depth);
+        let depth = below.max().unwrap_or(0).saturating_add(1);
+        self.entries.push(Entry { node, bits, most, depth, next: last });
+        self.known.insert(hash, term);
         term
     }
 
@@ -187,11 +230,11 @@ impl Terms {
         }
     }
 
-    /// A term as a sum.
+    /// A term as a sum. A long sum is a part of a longer one as it is: copies of it would take more memory with each part.
     fn parts(&self, term: Term) -> (u64, Vec<(u64, Term)>) {
         match self.node(term) {
             Node::Constant(value) => (*value, Vec::new()),
-            Node::Sum(constant, parts) => (*constant, parts.clone()),
+            Node::Sum(constant, parts) if parts.len() <= LONG => (*constant, parts.clone()),
             _ => (0, vec![(1, term)]),
         }
     }
@@ -221,6 +264,21 @@ impl Terms {
             [] => self.constant(constant, bits),
             [(1, term)] if constant == 0 => term,
             _ => self.make(Node::Sum(constant, merged), bits),
+        }
+    }
+
+    /// What is added in a term, and the rest of it.
+    pub fn without_constant(&mut self, term: Term) -> (u64, Term) {
+        match self.node(term) {
+            Node::Constant(value) => {
+                let value = *value;
+                (value, self.constant(0, self.bits(term)))
+            }
+            Node::Sum(constant, _) => {
+                let (constant, bits) = (*constant, self.bits(term));
+                (constant, self.sum(constant.wrapping_neg(), &[(1, term)], bits))
+            }
+            _ => (0, term),
         }
     }
 
@@ -330,35 +388,30 @@ impl Terms {
 
     /// The bits that a term may have, and none else.
     pub fn most(&self, term: Term) -> u64 {
-        self.most_within(term, 6)
+        self.entries[term.0 as usize].most
     }
 
-    fn most_within(&self, term: Term, depth: u32) -> u64 {
-        let bits = self.bits(term);
+    fn most_of(&self, node: &Node, bits: u32) -> u64 {
         let mask = ones(bits);
-        if depth == 0 {
-            return mask;
-        }
-        let depth = depth - 1;
         let below = |value: u64| if value == 0 { 0 } else { ones(64 - value.leading_zeros()) };
-        match self.node(term) {
+        match node {
             Node::Constant(value) => *value,
-            Node::Zeros(of) => self.most_within(*of, depth),
-            Node::Binary(Binary::And, a, b) => self.most_within(*a, depth) & self.most_within(*b, depth),
-            Node::Binary(Binary::Or | Binary::Xor, a, b) => self.most_within(*a, depth) | self.most_within(*b, depth),
+            Node::Zeros(of) => self.most(*of),
+            Node::Binary(Binary::And, a, b) => self.most(*a) & self.most(*b),
+            Node::Binary(Binary::Or | Binary::Xor, a, b) => self.most(*a) | self.most(*b),
             Node::Binary(Binary::ShrUnsigned, a, b) => match self.value(*b) {
-                Some(by) if by < 64 => self.most_within(*a, depth) >> by,
+                Some(by) if by < 64 => self.most(*a) >> by,
                 _ => mask,
             },
             Node::Binary(Binary::RemUnsigned, _, b) => {
                 self.value(*b).filter(|by| *by > 0).map_or(mask, |by| below(by - 1))
             }
-            Node::If(_, a, b) => self.most_within(*a, depth) | self.most_within(*b, depth),
+            Node::If(_, a, b) => self.most(*a) | self.most(*b),
             Node::Sum(constant, parts) => {
                 let mut all = u128::from(*constant);
                 let mut low = constant.trailing_zeros();
                 for (factor, term) in parts {
-                    let most = self.most_within(*term, depth);
+                    let most = self.most(*term);
                     all = all.saturating_add(u128::from(*factor) * u128::from(most));
                     low = low.min(factor.trailing_zeros() + most.trailing_zeros());
                 }
@@ -386,9 +439,21 @@ impl Terms {
             if constant.trailing_zeros() < low {
                 return self.truth(false);
             }
-            let (left, right): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(factor, _)| *factor <= ones(bits) / 2);
-            let right: Vec<_> = right.into_iter().map(|(factor, term)| (factor.wrapping_neg(), term)).collect();
-            let right_constant = constant.wrapping_neg();
+            let [mut left, mut right] = sides(parts, bits);
+            let mut constant = signed(constant, bits);
+            // Sides that do not wrap around are numbers, both multiples of what all parts are multiples of.
+            let most = [constant.max(0), constant.min(0)].map(i64::unsigned_abs);
+            let fits = [(&left, most[0]), (&right, most[1])]
+                .map(|(side, own)| self.most_of_sum(own, side) <= ones(bits).into());
+            let common = left.iter().chain(&right).fold(0, |all, (factor, _)| gcd(all, *factor));
+            if fits == [true; 2] && common > 1 {
+                if !constant.unsigned_abs().is_multiple_of(common) {
+                    return self.truth(false);
+                }
+                constant /= common.cast_signed();
+                left.iter_mut().chain(&mut right).for_each(|(factor, _)| *factor /= common);
+            }
+            let right_constant = constant.wrapping_neg().cast_unsigned() & ones(bits);
             let (a, b) = (self.sum(0, &left, bits), self.sum(right_constant, &right, bits));
             if let ([(factor, a)], [(other, b)], 0) = (&left[..], &right[..], right_constant)
                 && factor == other
@@ -413,6 +478,29 @@ impl Terms {
                 self.make(Node::Equal(a, b), 1)
             }
         }
+    }
+
+    /// The most that a sum of multiples may be, as a number.
+    fn most_of_sum(&self, constant: u64, parts: &[(u64, Term)]) -> u128 {
+        parts.iter().fold(constant.into(), |all, (factor, term)| {
+            all.saturating_add(u128::from(*factor) * u128::from(self.most(*term)))
+        })
+    }
+
+    /// What a difference is a multiple of, and it divided by that, where neither of its sides is above a quarter of all numbers; one
+    /// and the difference itself elsewhere.
+    pub fn divided(&mut self, difference: Term) -> (u64, Term) {
+        let bits = self.bits(difference);
+        let (constant, parts) = self.parts(difference);
+        let [mut left, mut right] = sides(parts, bits);
+        let fits = [&left, &right].iter().all(|side| self.most_of_sum(0, side) <= (ones(bits) / 4).into());
+        let common = left.iter().chain(&right).fold(0, |all, (factor, _)| gcd(all, *factor));
+        if constant != 0 || !fits || common <= 1 {
+            return (1, difference);
+        }
+        left.iter_mut().chain(&mut right).for_each(|(factor, _)| *factor /= common);
+        let [left, right] = [left, right].map(|side| self.sum(0, &side, bits));
+        (common, self.sub(left, right))
     }
 
     /// Whether the same multiples of two widened terms are the same, which they are if the terms are.
@@ -510,8 +598,13 @@ impl Terms {
         new
     }
 
+    fn is_deep(&self, term: Term) -> bool {
+        self.entries[term.0 as usize].depth > DEEP
+    }
+
     fn extract_new(&mut self, of: Term, low: u32, bits: u32) -> Term {
         match self.node(of).clone() {
+            _ if self.is_deep(of) => self.make(Node::Extract(of, low), bits),
             Node::Constant(value) => self.constant(value >> low, bits),
             Node::Zeros(inner) | Node::Signs(inner) if low + bits <= self.bits(inner) => self.extract(inner, low, bits),
             Node::Zeros(inner) if low == 0 && bits > self.bits(inner) => self.widen(inner, bits, false),
@@ -553,6 +646,7 @@ impl Terms {
     fn widen_new(&mut self, of: Term, bits: u32, is_signed: bool) -> Term {
         let own = self.bits(of);
         match *self.node(of) {
+            _ if self.is_deep(of) => self.make(if is_signed { Node::Signs(of) } else { Node::Zeros(of) }, bits),
             Node::Constant(value) if is_signed => self.constant(signed(value, own) as u64, bits),
             Node::Constant(value) => self.constant(value, bits),
             Node::Zeros(inner) => self.widen(inner, bits, false),
@@ -673,10 +767,10 @@ impl Terms {
     }
 
     /// Whether a term has no leaf that was made after this one, and none of loops within these blocks.
-    pub fn is_older(&self, term: Term, fresh: u32, within: &[bool]) -> bool {
+    pub fn is_older(&self, term: Term, fresh: u32, is_within: &impl Fn(usize) -> bool) -> bool {
         self.leaves(term).into_iter().all(|leaf| match self.node(leaf) {
             Node::Leaf(Leaf { name: LeafName::Any(number), .. }) => *number <= fresh,
-            Node::Leaf(Leaf { name: LeafName::Round(header, _), .. }) => !within[*header],
+            Node::Leaf(Leaf { name: LeafName::Round(header, _), .. }) => !is_within(*header),
             _ => true,
         })
     }
@@ -715,16 +809,18 @@ impl Terms {
 
     /// The terms that a term is made of directly.
     pub fn operands(&self, term: Term) -> Vec<Term> {
-        match self.node(term) {
-            Node::Constant(_) | Node::Leaf(_) => Vec::new(),
-            Node::Sum(_, parts) => parts.iter().map(|(_, term)| *term).collect(),
-            Node::Binary(_, a, b) | Node::Equal(a, b) | Node::LessUnsigned(a, b) | Node::LessSigned(a, b) => {
-                vec![*a, *b]
-            }
-            Node::If(condition, a, b) => vec![*condition, *a, *b],
-            Node::Extract(of, _) | Node::Zeros(of) | Node::Signs(of) => vec![*of],
-            Node::Function(_, of) => of.clone(),
-        }
+        operands(self.node(term))
+    }
+}
+
+fn operands(node: &Node) -> Vec<Term> {
+    match node {
+        Node::Constant(_) | Node::Leaf(_) => Vec::new(),
+        Node::Sum(_, parts) => parts.iter().map(|(_, term)| *term).collect(),
+        Node::Binary(_, a, b) | Node::Equal(a, b) | Node::LessUnsigned(a, b) | Node::LessSigned(a, b) => vec![*a, *b],
+        Node::If(condition, a, b) => vec![*condition, *a, *b],
+        Node::Extract(of, _) | Node::Zeros(of) | Node::Signs(of) => vec![*of],
+        Node::Function(_, of) => of.clone(),
     }
 }
 
@@ -815,7 +911,7 @@ mod tests {
         let mut all: Vec<Term> = (0..3).map(|index| terms.equal(leaves[index], numbers[index])).collect();
         let same = terms.equal(result, expected);
         all.push(terms.not(same));
-        assert_eq!(solve(&terms, &all, &mut 1_000_000, None), Answer::Never, "{inputs:x?} {steps:?}");
+        assert_eq!(solve(&terms, &all, &mut 1_000_000, &mut 10_000_000, None), Answer::Never, "{inputs:x?} {steps:?}");
         // Numbers in place of the leaves give the same as numbers from the beginning.
         let replaced = terms.replace(result, &mut FxHashMap::default(), &mut |_, leaf, _| match leaf.name {
             LeafName::Parameter(index, _) => Some(numbers[index]),

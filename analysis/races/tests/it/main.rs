@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: a module for each subject.
 
+mod budget;
 mod cluster;
 mod grid;
 mod mutants;
