@@ -1,6 +1,7 @@
 //! The proof that no two threads of a kernel race and that all of a CTA come to the same barriers; and what of it fails.
 
 mod groups;
+mod lanes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ use crate::{
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
-    walk::{Known, Walk, Written},
+    walk::{Known, Walk, Written, lanes},
     walked::{Arrival, Meeting, Open, Target, Touch, Walked},
 };
 use ptx_solver::{
@@ -228,15 +229,6 @@ fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
     !barrier.warp && barrier.waits && matches!(barrier.id, Operand::Constant(_)) && count
 }
 
-/// Whether lanes of a warp wait for each other.
-fn is_of_lanes(step: &Step) -> bool {
-    match &step.action {
-        Action::Barrier(barrier) => barrier.warp,
-        Action::Compute(mnemonic, _) => mnemonic.split('.').nth(1) == Some("sync"),
-        _ => false,
-    }
-}
-
 /// Whether all threads of a warp take part in a barrier.
 fn is_of_warp(barrier: &Barrier) -> bool {
     // A mask of 32 bits, as the text has it.
@@ -363,11 +355,12 @@ impl<'p> Prover<'p> {
         if whole.reads_textures {
             self.questions.assumptions.insert(Assumption::Textures);
         }
+        self.together(&whole.together);
         let arrivals: Vec<_> = whole.arrivals.clone();
         let all = self.own(whole.touches);
         self.regions(&known, start, &arrivals, &all);
         self.read_only(&all);
-        if self.questions.eval.flat.steps.iter().any(is_of_lanes) {
+        if self.questions.eval.flat.steps.iter().any(|step| lanes(&step.action).is_some()) {
             self.questions.assumptions.insert(Assumption::Lanes);
         }
         if cluster::is_shared_by_all(self.questions.eval.flat) {

@@ -16,7 +16,7 @@ use crate::{
     graph::{Block, End, Order},
     named::id,
     state::{Slot, State},
-    walked::{Arrival, Meeting, Open, Rounds, Target, Touch, Walked},
+    walked::{Arrival, Meeting, Open, Rounds, Target, Together, Touch, Walked},
 };
 use ptx_solver::term::{LeafName, Shared, Term};
 
@@ -310,6 +310,12 @@ impl<'w, 'f> Walk<'w, 'f> {
             return;
         }
         let guard = guard.filter(|guard| self.eval.terms.value(*guard).is_none());
+        if let Some(mask) = lanes(&step.action).filter(|_| self.records) {
+            let mask = self.eval.value(state, mask, 32);
+            let mut holds = state.holds.clone();
+            holds.extend(guard);
+            self.walked.together.push(Together { step: at, holds, mask });
+        }
         let results = self.results(node, at, state, guard);
         for (register, (value, is_signed)) in step.writes.iter().zip(results) {
             let Some(register) = register else { continue };
@@ -660,6 +666,15 @@ impl<'w, 'f> Walk<'w, 'f> {
                 (known.unwrap_or_else(|| self.eval.any(ty.bits())), ty.is_signed())
             })
             .collect()
+    }
+}
+
+/// The mask of an instruction for which lanes of a warp wait for each other.
+pub fn lanes(action: &Action) -> Option<&Operand> {
+    match action {
+        Action::Barrier(barrier) => Some(&barrier.id).filter(|_| barrier.warp),
+        Action::Compute(mnemonic, from) => from.last().filter(|_| mnemonic.split('.').nth(1) == Some("sync")),
+        _ => None,
     }
 }
 

@@ -48,6 +48,17 @@ pub struct Meeting {
     pub arrivals: Vec<(i64, Term)>,
 }
 
+/// How a thread comes to an instruction for which lanes of a warp wait for each other.
+#[derive(Clone, Debug)]
+pub struct Together {
+    /// Which step it is.
+    pub step: usize,
+    /// What holds where it comes there.
+    pub holds: Chunks<Term>,
+    /// The lanes that are to come.
+    pub mask: Term,
+}
+
 /// Where a thread comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
@@ -69,6 +80,8 @@ pub struct Walked {
     pub arrivals: Vec<Arrival>,
     /// How it comes to barriers of the CTA at which the walk does not end.
     pub meetings: Vec<Meeting>,
+    /// How it comes to instructions of several lanes of a warp.
+    pub together: Vec<Together>,
     /// Whether a texture is read.
     pub reads_textures: bool,
 }

@@ -601,6 +601,44 @@ fn addresses_of_32_bits() {
     check(&of(504), RACE);
 }
 
+/// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks what the proof takes for granted.
+#[test]
+fn lanes_that_never_come() {
+    let of = |condition: &str, instruction: &str| {
+        format!("{condition};\n@%p1 bra END;\n{instruction}\nEND:\nst.global.u32 [%rd3], %r1;")
+    };
+    let full = [
+        "shfl.sync.down.b32 %r5, %r1, 1, 31, -1;",
+        "vote.sync.any.pred %p2, %p1, -1;",
+        "redux.sync.add.s32 %r5, %r1, -1;",
+    ];
+    for instruction in full {
+        check(&of("setp.ge.u32 %p1, %r1, 16", instruction), OPEN);
+        check(&of("setp.ge.u32 %p1, %r1, 32", instruction), FREE);
+        // What the launch decides may be so for all.
+        check(&of("setp.ge.u32 %p1, %r0, 16", instruction), FREE);
+    }
+    let mask = |mask: &str| {
+        let half = "and.b32 %r6, %r1, 31;\nsetp.ge.u32 %p1, %r6, 16";
+        of(half, &format!("shfl.sync.down.b32 %r5, %r1, 1, 31, {mask};"))
+    };
+    check(&mask("65535"), FREE);
+    check(&mask("131071"), OPEN);
+    // The halves of a warp come to two places, or one of them to both.
+    let halves = |low: &str, high: &str| {
+        format!(
+            "and.b32 %r6, %r1, 31;\nsetp.ge.u32 %p1, %r6, 16;\n@%p1 bra HIGH;\n{low}\nbra END;\nHIGH:\n{high}\nEND:\n\
+             st.global.u32 [%rd3], %r1;"
+        )
+    };
+    let shuffle = "shfl.sync.down.b32 %r5, %r1, 1, 31, -1;";
+    check(&halves(shuffle, shuffle), FREE);
+    check(&halves(shuffle, ""), OPEN);
+    check(&halves(shuffle, "shfl.sync.up.b32 %r5, %r1, 1, 0, -1;"), OPEN);
+    // Lanes that come to the first one do not come to the second one.
+    check(&format!("{shuffle}\n{}", halves(shuffle, "")), OPEN);
+}
+
 /// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
 #[test]
 fn what_a_barrier_counts() {

@@ -1,0 +1,75 @@
+//! Lanes of a warp that wait for each other: whether all that the mask names may come.
+
+use itertools::Itertools;
+use ptx_isa::flat::Action;
+use rustc_hash::FxHashMap;
+
+use super::Prover;
+use crate::walked::Together;
+use ptx_solver::{solve::Answer, term::Term};
+
+/// The threads of a warp.
+const WARP: usize = 32;
+
+/// Of how many threads the solver is asked, where the numbers alone do not tell whether they come.
+const ASKED: usize = WARP;
+
+impl Prover<'_> {
+    /// Leaves a kernel open in which a lane waits for another one of its mask that never comes, to this instruction or to another one of the
+    /// same kind in its place.
+    pub(super) fn together(&mut self, all: &[Together]) {
+        let [Some(width), Some(height), Some(depth)] = self.questions.eval.sizes.block else { return };
+        let block = [width, height, depth];
+        let masks = all.iter().map(|own| self.questions.eval.terms.value(own.mask)).collect_vec();
+        let flat = self.questions.eval.flat;
+        let comes = all.iter().zip(&masks).map(|(own, mask)| mask.map(|_| self.comes(own, block))).collect_vec();
+        for (at, own) in all.iter().enumerate() {
+            let (Some(mask), Some(here)) = (masks[at], &comes[at]) else { continue };
+            // Another place where lanes that do not come here wait for these.
+            let is_instead = |other: usize, thread: usize| {
+                let start = thread / WARP * WARP;
+                let is_apart = |there: &Vec<bool>| {
+                    here.iter().zip(there).skip(start).take(WARP).all(|(here, there)| !(here & there))
+                };
+                masks[other] == Some(mask)
+                    && is_of_one_kind(&flat.steps[own.step].action, &flat.steps[all[other].step].action)
+                    && comes[other].as_ref().is_some_and(|there| there[thread] && is_apart(there))
+            };
+            let is_missing = |thread: usize| {
+                let mut others = (0..all.len()).filter(|other| *other != at);
+                mask >> (thread % WARP) & 1 == 1 && !here[thread] && !others.any(|other| is_instead(other, thread))
+            };
+            let threads = (0..here.len()).collect_vec();
+            let is_wrong = |warp: &[usize]| warp.iter().any(|at| here[*at]) && warp.iter().any(|at| is_missing(*at));
+            if threads.chunks(WARP).any(is_wrong) {
+                let why = "lanes that the mask names never come to it, and others wait for them";
+                self.proof.open.insert((flat.steps[own.step].line, why.to_owned()));
+            }
+        }
+    }
+
+    /// Of each thread of a CTA, whether it may come to an instruction.
+    fn comes(&mut self, own: &Together, [width, height, depth]: [u32; 3]) -> Vec<bool> {
+        let indices = ["tid.x", "tid.y", "tid.z"].map(|name| self.questions.eval.special(name));
+        let threads = (0..width.saturating_mul(height).saturating_mul(depth)).map(|number| {
+            let index = [number % width, number / width % height, number / (width * height)];
+            let terms = &mut self.questions.eval.terms;
+            let values: FxHashMap<Term, Term> =
+                indices.into_iter().zip(index).map(|(term, value)| (term, terms.constant(value.into(), 32))).collect();
+            let here = own.holds.iter().map(|term| terms.substitute(term, &|leaf| values.get(&leaf).copied()));
+            let here = here.collect_vec();
+            let is_never = here.iter().any(|term| terms.value(*term) == Some(0));
+            let is_open = here.iter().any(|term| terms.value(*term).is_none());
+            !(is_never || is_open && (number as usize) < ASKED && self.questions.ask(here) == Answer::Never)
+        });
+        threads.collect()
+    }
+}
+
+fn is_of_one_kind(one: &Action, other: &Action) -> bool {
+    match (one, other) {
+        (Action::Barrier(_), Action::Barrier(_)) => true,
+        (Action::Compute(one, _), Action::Compute(other, _)) => one == other,
+        _ => false,
+    }
+}
