@@ -137,6 +137,10 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
             proof.assumptions.extend(across.assumptions);
             proof.assumptions.insert(Assumption::Cooperative);
             proof.questions += across.questions;
+        } else {
+            // Where some CTAs do not come to a barrier of the grid, those that do wait for ever, whatever they access.
+            let why = "not all CTAs of the grid may come to this barrier of the grid together";
+            proof.open.extend(across.divergent.into_iter().map(|line| (line, why.to_owned())));
         }
     }
     let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();

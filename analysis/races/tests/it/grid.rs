@@ -123,3 +123,15 @@ fn rounds() {
     let uneven = of(&sync(1)).replace("%p4, %r13, 9;", "%p4, %r13, %r2;");
     assert_eq!(verdict(&uneven).0, Verdict::Open);
 }
+
+/// Where some CTAs do not come to a barrier of the grid, the kernel is not free, also where nothing needs the barrier.
+#[test]
+fn a_barrier_for_some_ctas() {
+    let of =
+        |guard: &str| format!("{BEGIN}st.global.u32 [%rd5], 1;\n{guard}{}OVER:\nst.global.u32 [%rd5], 2;", sync(0));
+    assert_eq!(verdict(&of("")).0, Verdict::Free);
+    for guard in ["setp.eq.u32 %p3, %r2, 1;\n@%p3 bra OVER;\n", "setp.gt.u32 %p3, %r2, 1;\n@%p3 ret;\n"] {
+        let (some, why) = verdict(&of(guard));
+        assert!(matches!(some, Verdict::Open | Verdict::Divergent), "{some}: {why}");
+    }
+}
