@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use itertools::Itertools;
 use ptx_isa::{
-    Code, Function, Line, Module,
+    Code, Function, Instruction, Line, Module,
     flat::{self, Flat, Library},
 };
 use web_time::Instant;
@@ -86,12 +87,18 @@ impl Tried {
         let mut tried = Self { places: Vec::new() };
         let (Some(body), Some(barrier)) = (&kernel.body, barrier()) else { return tried };
         let is_access = |line: &Line| pairs.iter().flatten().any(|own| *own == line.number);
+        let is_label = |line: &Line| matches!(line.code, Code::Label(_));
+        let is_typed = typed(body);
+        let has_source = body.iter().any(is_source);
+        let is_jump = |line: &Line| match &line.code {
+            Code::Instruction { instruction: Instruction::Bra { .. }, .. } => has_source,
+            Code::Other(other) => other.base() == "bra",
+            _ => false,
+        };
         let is_place = |at: usize| {
-            let before = at.checked_sub(1).and_then(|at| body.get(at));
-            let is_label = |line: &Line| matches!(line.code, Code::Label(_));
-            let is_jump = matches!(&body[at].code, Code::Other(other) if other.base() == "bra");
-            !is_label(&body[at])
-                && (is_access(&body[at]) || is_jump || before.is_some_and(|line| is_access(line) || is_label(line)))
+            let before = body[..at].iter().rev().find(|line| !matches!(line.code, Code::Directive(_)));
+            let is_start = |line: &Line| is_access(line) || is_label(line) || has_source && is_jump(line);
+            is_typed[at] && (is_access(&body[at]) || is_jump(&body[at]) || before.is_some_and(is_start))
         };
         for at in (0..body.len()).filter(|at| is_place(*at)).take(PLACES) {
             let now = Instant::now();
@@ -121,6 +128,36 @@ impl Tried {
         let (line, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
         Some(Remedy { changes: vec![Change::Barrier(*line)], mends_all: proof.holds() })
     }
+}
+
+/// Whether a line says from where the next ones come: `.loc file line column`.
+fn is_source(line: &Line) -> bool {
+    matches!(&line.code, Code::Directive(text) if text.trim_start().starts_with(".loc"))
+}
+
+/// For each line, whether a person can write something in front of it: it is an instruction, and where the PTX says from which source it is, the
+/// first one of a statement whose code is in one place. The code of the head of a loop is not.
+fn typed(body: &[Line]) -> Vec<bool> {
+    let mut source: Option<String> = None;
+    let mut statements: Vec<(Option<String>, usize)> = Vec::new();
+    let mut is_typed = vec![false; body.len()];
+    for (at, line) in body.iter().enumerate() {
+        match &line.code {
+            Code::Directive(text) if is_source(line) => {
+                source = Some(text.split_whitespace().skip(1).take(2).join(" "));
+            }
+            Code::Instruction { .. } | Code::Other(_) if source.is_none() => is_typed[at] = true,
+            Code::Instruction { .. } | Code::Other(_) if statements.last().is_none_or(|(last, _)| *last != source) => {
+                statements.push((source.clone(), at));
+            }
+            _ => {}
+        }
+    }
+    let count = statements.iter().counts_by(|(source, _)| source.clone());
+    for (source, at) in statements {
+        is_typed[at] = count.get(&source) == Some(&1);
+    }
+    is_typed
 }
 
 /// The lines of two steps, the lower one first.

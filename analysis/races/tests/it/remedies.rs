@@ -116,3 +116,21 @@ fn what_no_ordering_mends() {
     let report = report(&both);
     assert!(report.findings.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");
 }
+
+/// A barrier is said where a person can write it: not at the head of a loop, in front of which it would be outside of the loop.
+#[test]
+fn places_in_a_source() {
+    let text = text(
+        ".loc 1 4 1\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\n\
+         .loc 1 5 1\nmov.u32 %r5, 16;\nL:\n.loc 1 5 9\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra DONE;\n\
+         .loc 1 6 1\nsetp.ge.u32 %p3, %r1, %r5;\n@%p3 bra NEXT;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd7, %rd6, %rd4;\n\
+         ld.shared.u32 %r6, [%rd7];\nst.shared.u32 [%rd6], %r6;\nNEXT:\n.loc 1 5 20\nshr.u32 %r5, %r5, 1;\nbra L;",
+    );
+    let report = report(&text);
+    assert_eq!(report.verdict, Verdict::Race, "{:?}", report.findings);
+    let lines: Vec<&str> = text.lines().collect();
+    let remedies = report.findings.iter().filter_map(|finding| finding.remedy.as_ref());
+    let places = remedies.flat_map(|remedy| &remedy.changes).map(|change| lines[change.line() as usize - 1]);
+    let places: Vec<&str> = places.collect();
+    assert!(!places.is_empty() && places.iter().all(|place| *place == "setp.ge.u32 %p3, %r1, %r5;"), "{places:?}");
+}
