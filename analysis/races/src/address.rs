@@ -5,8 +5,10 @@ use ptx_isa::{
     flat::{Flat, Symbol},
 };
 
+use rustc_hash::FxHashSet;
+
 use crate::eval::MAPPED;
-use ptx_solver::term::{Leaf, LeafName, Node, Term, Terms};
+use ptx_solver::term::{Binary, Leaf, LeafName, Node, Term, Terms};
 
 /// What an address begins at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,10 +142,27 @@ fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
     }
 }
 
-/// Whether a part of a sum may itself be the base of an address: 64 bits that were read from memory, or of which nothing is known.
+/// Whether a part of a sum may itself be the base of an address, or have one in it: what is read from memory, or of which nothing is known, and
+/// what is made of parameters and variables, such as a choice of two pointers or one that is rounded. Numbers of fewer bits and multiples are none.
 fn may_be_pointer(terms: &Terms, (factor, part): &(u64, Term)) -> bool {
-    let is_unknown = matches!(terms.node(*part), Node::Function(..) | Node::Leaf(Leaf { name: LeafName::Any(_), .. }));
-    *factor == 1 && terms.bits(*part) == 64 && is_unknown
+    let (mut seen, mut open) = (FxHashSet::default(), vec![(*factor, *part)]);
+    while let Some((factor, part)) = open.pop() {
+        if factor != 1 || terms.bits(part) != 64 || !seen.insert(part) {
+            continue;
+        }
+        match terms.node(part) {
+            Node::Function(..)
+            | Node::Leaf(Leaf { name: LeafName::Any(_) | LeafName::Parameter(..) | LeafName::Variable(_), .. }) => {
+                return true;
+            }
+            Node::Sum(_, parts) => open.extend(parts),
+            Node::If(_, a, b) | Node::Binary(Binary::And | Binary::Or | Binary::Xor, a, b) => {
+                open.extend([(1, *a), (1, *b)]);
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A place in a variable of local memory, and how far into it, if that is known.

@@ -112,7 +112,13 @@ impl Questions<'_> {
     /// Where two accesses may meet, by what their addresses begin at.
     pub fn meetings(&mut self, one: &Own, other: &Own) -> Vec<Meeting> {
         let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
-        if matches!(spaces, [Some(a), Some(b)] if a != b) {
+        // What an instruction says of its space goes before what a base tells: a pointer may be one of shared memory after all.
+        let is_named = one.access.space.is_some() && other.access.space.is_some();
+        let has_one_base = || {
+            let mut bases = one.places.iter().cartesian_product(&other.places);
+            bases.any(|(a, b)| a.base == b.base && matches!(a.base, Base::Parameter(..)))
+        };
+        if matches!(spaces, [Some(a), Some(b)] if a != b) && (is_named || !has_one_base()) {
             return Vec::new();
         }
         let mut all = Vec::new();

@@ -588,19 +588,6 @@ fn a_wait_for_memory_is_no_divergence() {
     check(both, DIVERGENT);
 }
 
-/// An address of 32 bits is one of shared memory, whatever is added to it.
-#[test]
-fn addresses_of_32_bits() {
-    let of = |offset: u32| {
-        format!(
-            "cvt.u32.u64 %r5, %rd5;\nshl.b32 %r6, %r1, 3;\nadd.u32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r1;\nst.shared.u32 [%r5+{offset}], %r1;"
-        )
-    };
-    check(&of(4), FREE);
-    check(&of(512), FREE);
-    check(&of(504), RACE);
-}
-
 /// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks what the proof takes for granted.
 #[test]
 fn lanes_that_never_come() {
@@ -637,6 +624,58 @@ fn lanes_that_never_come() {
     check(&halves(shuffle, "shfl.sync.up.b32 %r5, %r1, 1, 0, -1;"), OPEN);
     // Lanes that come to the first one do not come to the second one.
     check(&format!("{shuffle}\n{}", halves(shuffle, "")), OPEN);
+}
+
+/// A number of 64 bits among the parameters is not what an address begins at where a pointer may stand beside it.
+#[test]
+fn pointers_that_are_made_of_others() {
+    let of = |pointer: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u64 n)\n.reqntid 32, 1, 1\n\
+             {{\n.reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\n\
+             ld.param.u64 %rd3, [n];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n{pointer}\nadd.s64 %rd5, %rd4, %rd3;\n\
+             @%p1 st.global.u8 [%rd5], 1;\n@!%p1 ld.global.u8 %r2, [%rd1];\nret;\n}}\n"
+        );
+        let module: Module = text.parse().expect("PTX");
+        let options = Options { grid: Some([1, 1, 1]), ..Options::default() };
+        check_module(&module, &options).into_iter().next().expect("a kernel").verdict
+    };
+    for pointer in [
+        "ld.global.u64 %rd4, [%rd2];",
+        "setp.gt.u64 %p2, %rd3, 9;\nselp.b64 %rd4, %rd1, %rd2, %p2;",
+        "and.b64 %rd4, %rd1, -128;",
+        "or.b64 %rd4, %rd1, 4;",
+    ] {
+        assert_ne!(of(pointer), Verdict::Free, "{pointer}");
+    }
+    // An index of 32 bits is not a pointer.
+    assert_eq!(of("cvt.u64.u32 %rd4, %r1;"), Verdict::Free);
+}
+
+/// An address of 32 bits is one of shared memory, whatever is added to it.
+#[test]
+fn addresses_of_32_bits() {
+    let of = |offset: u32| {
+        format!(
+            "cvt.u32.u64 %r5, %rd5;\nshl.b32 %r6, %r1, 3;\nadd.u32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r1;\nst.shared.u32 [%r5+{offset}], %r1;"
+        )
+    };
+    check(&of(4), FREE);
+    check(&of(512), FREE);
+    check(&of(504), RACE);
+}
+
+/// A pointer among the parameters that an instruction takes for one of shared memory is such a one for other instructions, too.
+#[test]
+fn a_parameter_that_points_to_shared_memory() {
+    let of = |load: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r1, 0;\ncvta.to.shared.u64 %rd6, %rd1;\n@%p1 st.shared.u32 [%rd6], %r1;\n@!%p1 {load} %r5, [%rd1];"
+        )
+    };
+    let (is, why) = verdict(&of("ld.u32"));
+    assert_ne!(is, Verdict::Free, "{why}");
+    check(&of("ld.global.u32"), FREE);
 }
 
 /// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
