@@ -31,10 +31,10 @@ impl Machine<'_> {
             let message = format!("barrier {id} does not exist: a CTA has 16");
             self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, None);
         }
-        if let Some(count) =
-            threads.filter(|count| *count == 0 || count % 32 != 0 || *count > cta.threads.next_multiple_of(32))
-        {
-            let message = format!("the barrier is for {count} threads, which is no multiple of 32 that the CTA has");
+        // A warp that goes on arrives again, so that more can arrive than the CTA has: whether they do, a wait shows.
+        let most = if self.program.arrives_early { u32::MAX } else { cta.threads.next_multiple_of(32) };
+        if let Some(count) = threads.filter(|count| *count == 0 || count % 32 != 0 || *count > most) {
+            let message = format!("the barrier is for {count} threads, which is not a multiple of 32 that the CTA has");
             self.find(cta, FindingKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
@@ -81,22 +81,7 @@ impl Machine<'_> {
             _ => cta.warps[other].live,
         };
         let is_complete = match barrier.threads {
-            // Lanes that have ended count with their warp.
-            Some(count) => {
-                let mut warps: Vec<usize> = barrier.arrived.iter().map(|(warp, ..)| *warp).collect();
-                warps.dedup();
-                warps.sort_unstable();
-                warps.dedup();
-                let of = |warp: usize| {
-                    let own =
-                        || barrier.arrived.iter().filter(|(other, ..)| *other == warp).map(|(_, lanes, _)| *lanes);
-                    let count: u32 = own().map(Lanes::count_ones).sum();
-                    // Those that have arrived may have ended since; the others of the warp are still to come.
-                    let is_whole = own().fold(!live_of(warp), |all, lanes| all | lanes) == Lanes::MAX;
-                    if is_whole { count.max(32) } else { count }
-                };
-                warps.into_iter().map(of).sum::<u32>() >= count
-            }
+            Some(count) => barrier.warps().map(|warp| barrier.arrivals(warp, live_of(warp))).sum::<u32>() >= count,
             None => arrived >= cta.threads - cta.ended,
         };
         if !is_complete || arrived == 0 {
@@ -138,11 +123,11 @@ impl Machine<'_> {
         let Some(&(w, lanes, pc)) = barrier.arrived.last() else { return };
         let thread = |w: usize, lanes: Lanes| w as u32 * 32 + lanes.trailing_zeros();
         if barrier.aligned {
-            let apart = barrier.arrived.iter().find_map(|(one, lanes, pc)| {
-                // Threads that arrive, and then wait for the others, come twice.
-                let is_apart = |of: &&(usize, Lanes, Pc)| of.0 == *one && of.2 != *pc && of.1 & lanes == 0;
-                let other = barrier.arrived.iter().find(is_apart)?;
-                Some((*one, *lanes, *pc, other.1, other.2))
+            let rounds =
+                barrier.warps().flat_map(|warp| barrier.rounds(warp).into_iter().map(move |round| (warp, round)));
+            let apart = rounds.into_iter().find_map(|(warp, round)| {
+                let (lanes, pc) = round[0];
+                round.iter().find(|(_, other)| *other != pc).map(|&(others, at)| (warp, lanes, pc, others, at))
             });
             if let Some((w, lanes, pc, others, at)) = apart {
                 let who = crate::finding::Who { cta: cta.index, thread: thread(w, others) };

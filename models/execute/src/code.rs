@@ -337,6 +337,8 @@ pub struct Program {
     pub barriers_skip_exited: bool,
     /// The GPU that the module is for, if it names one.
     pub sm: Option<Sm>,
+    /// Whether a barrier has arrivals of threads that go on: `bar.arrive`.
+    pub arrives_early: bool,
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
     /// By line of PTX, the mnemonic.

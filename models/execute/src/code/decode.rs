@@ -57,6 +57,7 @@ pub fn decode(
         program.touched = Vec::new();
     }
     program.places = Places::of_module(module);
+    program.arrives_early = program.steps.iter().any(|step| matches!(&step.op, Op::Barrier(of, ..) if !of.waits));
     program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
     program.sm = flats.iter().find_map(|flat| flat.sm);
     program

@@ -53,3 +53,13 @@ fn threads_of_a_warp_that_have_ended_do_not_count_for_those_that_are_still_to_co
     };
     check(&of(64), &[]);
 }
+
+/// All threads of a CTA arrive and go on, and one of their two warps then waits besides.
+#[test]
+fn a_warp_that_arrives_and_waits_counts_twice() {
+    let of =
+        |arrive: &str, count: u32| format!("{arrive}\n@!%first bra DONE;\nbarrier.sync.aligned 1, {count};\nDONE:");
+    check(&of("barrier.arrive.aligned 1, 96;", 96), &[]);
+    check(&of("barrier.arrive.aligned 1, 128;", 128), &["hang"]);
+    check(&of("", 96), &["barrier-count", "hang"]);
+}
