@@ -120,6 +120,14 @@ impl<'k> EventGraph<'k> {
         known.iter().any(|condition| self.contradict(known, *condition))
     }
 
+    /// Whether the thread of this number in its CTA may do an event, by the conditions that follow from the numbers of threads.
+    pub fn may_do(&self, thread: usize, point: Point) -> bool {
+        self.known_at(point).iter().all(|condition| {
+            let each = self.kernel.predicates[condition.predicate].each.as_deref();
+            each.and_then(|each| each.get(thread)) != Some(&Some(!condition.holds))
+        })
+    }
+
     /// Whether a block is in a loop.
     pub fn is_in_loop(&self, block: usize) -> bool {
         self.loops[block].is_some()

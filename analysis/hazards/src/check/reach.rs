@@ -15,29 +15,31 @@ const WARP: i64 = 32;
 
 /// Barriers of the CTA with a number of threads that cannot be, and those that only some of its threads come to.
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
-    let points = || {
-        graph.order.iter().flat_map(|&block| {
-            let events = graph.kernel.blocks[block].events.iter().enumerate();
-            events.filter_map(move |(index, event)| match &event.kind {
-                EventKind::Barrier(barrier) if !matches!(barrier.of, BarrierId::Warp | BarrierId::Cluster) => {
-                    Some(((block, index), event.line, barrier))
-                }
-                _ => None,
-            })
-        })
-    };
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
-    for (point, line, barrier) in points() {
-        let said = counted(graph.kernel, barrier).or_else(|| divergent(graph, point, barrier));
+    for (point, line, barrier) in barriers(graph) {
+        let said = counted(graph, barrier).or_else(|| divergent(graph, point, barrier));
         let Some((verdict, message)) = said.filter(|_| seen.insert(line)) else { continue };
         findings.push(finding(graph.kernel, line, verdict, message));
     }
     findings
 }
 
+/// The barriers of the CTA, with their lines.
+fn barriers<'g>(graph: &'g EventGraph<'_>) -> impl Iterator<Item = (Point, u32, &'g Barrier)> {
+    graph.order.iter().flat_map(|&block| {
+        let events = graph.kernel.blocks[block].events.iter().enumerate();
+        events.filter_map(move |(index, event)| match &event.kind {
+            EventKind::Barrier(barrier) if !matches!(barrier.of, BarrierId::Warp | BarrierId::Cluster) => {
+                Some(((block, index), event.line, barrier))
+            }
+            _ => None,
+        })
+    })
+}
+
 /// What is wrong with the number of a barrier or of its threads.
-fn counted(kernel: &Kernel, barrier: &Barrier) -> Option<(Verdict, String)> {
+fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Verdict, String)> {
     if let BarrierId::Cta(number) = barrier.of
         && number >= BARRIERS
     {
@@ -47,9 +49,37 @@ fn counted(kernel: &Kernel, barrier: &Barrier) -> Option<(Verdict, String)> {
     if i64::from(count) % WARP != 0 {
         return Some((Verdict::Wrong, format!("the barrier is for {count} threads, which is no multiple of {WARP}")));
     }
-    let most = kernel.most?.next_multiple_of(WARP as u32);
-    (count > most)
-        .then(|| (Verdict::Wrong, format!("the barrier is for {count} threads, and the CTA has {most} at most")))
+    let threads = graph.kernel.most.filter(|threads| count > threads.next_multiple_of(WARP as u32))?;
+    let most = most_arrivals(graph, barrier, threads)?;
+    (count > most).then(|| {
+        (Verdict::Wrong, format!("the barrier is for {count} threads, and {most} at most arrive before it opens"))
+    })
+}
+
+/// How many threads arrive at a barrier before it opens, at most, in a CTA of so many: a barrier counts arrivals in whole warps (section
+/// 9.7.13.1). A thread that waits arrives once. A thread that does not wait goes on, and arrives once more at each `bar.arrive`, and at a
+/// `bar.sync` besides; in a loop, as often as it likes, and then there is no most.
+fn most_arrivals(graph: &EventGraph<'_>, barrier: &Barrier, threads: u32) -> Option<u32> {
+    let is_same = |other: &Barrier| {
+        let is_counted_alike = [barrier.threads, other.threads].contains(&Some(0)) || barrier.threads == other.threads;
+        is_counted_alike && (barrier.of == other.of || is_unsure(barrier) || is_unsure(other))
+    };
+    let (waits, arrivals): (Vec<_>, Vec<_>) =
+        barriers(graph).filter(|(_, _, other)| is_same(other)).partition(|(_, _, other)| other.waits);
+    if arrivals.iter().any(|((block, _), ..)| graph.is_in_loop(*block)) {
+        return None;
+    }
+    let whole_warps = |comes: &dyn Fn(usize) -> bool| {
+        let warps: BTreeSet<usize> = (0..threads as usize).filter(|thread| comes(*thread)).map(warp_of).collect();
+        warps.len() as u32 * WARP as u32
+    };
+    let waiting = whole_warps(&|thread| waits.iter().any(|(point, ..)| graph.may_do(thread, *point)));
+    let arriving = arrivals.iter().map(|(point, ..)| whole_warps(&|thread| graph.may_do(thread, *point)));
+    Some(arriving.fold(waiting, u32::saturating_add))
+}
+
+fn warp_of(thread: usize) -> usize {
+    thread / WARP as usize
 }
 
 /// Whether threads of one warp, or of a CTA whose all threads a barrier is for, come to something else in its place.

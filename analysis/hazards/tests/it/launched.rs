@@ -82,6 +82,18 @@ fn barriers_of_all_threads() {
         ("others end, which are not waited for", "@%p1 bra first; bar.sync 0; first: ret;", &[]),
         ("what is out of range ends", "setp.ge.u32 %p3, %thread, %n; @%p3 bra end; bar.sync 0; end: ret;", &[]),
         ("a condition of all threads", "@%p2 bra go; bar.sync 0; go: bar.sync 0;", &[]),
+        (
+            "all arrive, and one of their warps waits besides",
+            "bar.arrive 1, 160; @!%p1 bra go; bar.sync 1, 160; go: ret;",
+            &[],
+        ),
+        ("more than arrive and wait", "bar.arrive 1, 192; @!%p1 bra go; bar.sync 1, 192; go: ret;", WRONG),
+        (
+            "one warp arrives in a loop",
+            "@!%p1 bra wait; again: bar.arrive 1, 192; add.u32 %n, %n, 1; setp.lt.u32 %p3, %n, 9; @%p3 bra again; wait: bar.sync 1, 192;",
+            &[],
+        ),
+        ("arrivals at another barrier", "bar.arrive 2, 256; bar.sync 1, 256;", WRONG),
         ("part of a warp", "bar.sync 1, 48;", WRONG),
         ("more than there are", "bar.sync 1, 256;", WRONG),
         ("a barrier that does not exist", "bar.sync 16;", WRONG),
