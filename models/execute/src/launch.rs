@@ -143,8 +143,8 @@ pub struct Options {
     /// How many bytes of memory the machine may use.
     pub memory_limit: u64,
     /// Whether more is ordered than the manual says, as GPUs have it and kernels rely on it: lanes that do an instruction together
-    /// (`.sync.aligned`, votes, shuffles), what a thread has seen with its `tcgen05.commit`, and threads that end with the barrier of
-    /// the cluster that then opens. And a warp accesses its own quarter of the lanes of tensor memory, whatever quarter it names.
+    /// (`.sync.aligned`, votes, shuffles), what a thread has seen with its `tcgen05.commit`, threads that end with the barrier of the
+    /// cluster that then opens, and arrivals and waits of `.cta` at an mbarrier with those of the cluster. And a warp accesses its own quarter of the lanes of tensor memory, whatever quarter it names.
     pub lenient: bool,
     /// Whether shared memory of another CTA is watched: nothing may tell that this has begun, or it has ended.
     pub presence: bool,

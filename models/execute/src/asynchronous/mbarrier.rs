@@ -93,7 +93,7 @@ impl Machine<'_> {
             }
             return gives_up;
         }
-        let (scope, is_relaxed) = synchronizes(of);
+        let (scope, is_relaxed) = synchronizes(of, self.options.lenient);
         let arrival = Arrival {
             count: self.operand(cta, warp, at, of, Role::Count).unwrap_or(1) & 0xffff_ffff,
             bytes: self.number(cta, warp, at, of, Role::Bytes) & 0xffff_ffff,
@@ -269,7 +269,7 @@ impl Machine<'_> {
             return !blocks || gives_up || is_short;
         }
         // The wait itself does not order the thread with what made the mbarrier.
-        let (scope, is_relaxed) = synchronizes(of);
+        let (scope, is_relaxed) = synchronizes(of, self.options.lenient);
         let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
         self.touch_barrier(cta, at, place, false);
         if self.options.races {
@@ -338,9 +338,10 @@ impl Machine<'_> {
     }
 }
 
-/// The scope of an arrival or a wait, and whether it is relaxed. Where nothing is written, kernels rely on the cluster, although
-/// the manual says `.cta`.
-fn synchronizes(of: &Operation) -> (Scope, bool) {
+/// The scope of an arrival or a wait, and whether it is relaxed. Without a scope it is `.cta` (section 9.7.13.15), for which ptxas writes
+/// the same machine code. Kernels rely on the cluster even so.
+fn synchronizes(of: &Operation, is_lenient: bool) -> (Scope, bool) {
     let is_relaxed = of.form.modifier(ModifierKind::Semantics) == Some("relaxed");
-    (of.form.scope().unwrap_or(Scope::Cluster), is_relaxed)
+    let scope = of.form.scope().unwrap_or(Scope::Cta);
+    (if is_lenient { scope.max(Scope::Cluster) } else { scope }, is_relaxed)
 }

@@ -207,7 +207,7 @@ and.pred %q, %q, %p;
 @%p cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%x1, {0, %r22}], [%r3];
 @!%q bra multiplied;
 again:
-mbarrier.try_wait.parity.shared::cta.b64 %q, [full], 0;
+mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0;
 @!%q bra again;
 shr.u32 %r4, %r1, 4;
 cvt.u64.u32 %x2, %r4;
@@ -227,7 +227,7 @@ mov.b32 %r8, 0x10100010;
     }
     body += "mov.b16 %h0, 3;\nmov.b32 %r10, done;\n\
              tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r10], %h0;\n\
-             multiplied:\nmbarrier.try_wait.parity.shared::cta.b64 %q, [done], 0;\n@!%q bra multiplied;\n\
+             multiplied:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [done], 0;\n@!%q bra multiplied;\n\
              tcgen05.fence::after_thread_sync;\nand.b32 %r9, %r0, 0x60;\nshl.b32 %r9, %r9, 16;\nadd.u32 %r9, %r9, %r7;\n";
     writeln!(body, "tcgen05.ld.sync.aligned.32x32b.x64.b32 {{{}}}, [%r9];", list(64, "%f")).expect("a text");
     body += "tcgen05.wait::ld.sync.aligned;\nbarrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n\
