@@ -17,7 +17,7 @@ use testing::{ptx_atomics, root, snapshot};
 #[rustfmt::skip]
 const RULES: [(&str, &[&str], &str); 16] = [
     ("R1", &[], "error"), ("R2", &[], "error"), ("R3", &[], POSSIBLE), ("R4", &[], "error"), ("R5", &[], "error"),
-    ("R6", &[], "error"), ("R7", &[], "error"), ("R8", &[], POSSIBLE), ("R9", &[], POSSIBLE), ("R10", &[], "error"),
+    ("R6", &[], "error"), ("R7", &[], "error"), ("R8", &["--profile", "strict"], POSSIBLE), ("R9", &[], POSSIBLE), ("R10", &[], "error"),
     ("R11", &["--profile", "strict"], POSSIBLE), ("R12", &[], "error"), ("R13", &["--mcpu", "sm_90"], POSSIBLE),
     ("R14", &[], "error"), ("R15", &[], "error"), ("R16", &[], "error"),
 ];

@@ -396,8 +396,8 @@ pub enum EventKind {
         semantics: Semantics,
         /// Its scope.
         scope: Scope,
-        /// Whether it is at another CTA, and does not spell its scope.
-        is_tacit: bool,
+        /// Whether its mbarrier is in `.shared::cluster`.
+        names_cluster: bool,
     },
     /// A wait on an mbarrier that has succeeded: it stands where that is known, so in a block of its own on an edge where it is
     /// tested.

@@ -84,10 +84,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let event = event(graph, point);
         match &event.kind {
             // An arrival that expects bytes tells of the copies alone.
-            EventKind::Arrive { barrier, scope, semantics, expects: false, is_tacit }
+            EventKind::Arrive { barrier, scope, semantics, expects: false, names_cluster }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
-                findings.push(elsewhere(flow, event.line, *is_tacit));
+                findings.push(elsewhere(flow, event.line, *names_cluster));
             }
             EventKind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
                 findings.push(wrong(
@@ -149,9 +149,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings
 }
 
-/// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, and rely on more than the manual says.
-fn elsewhere(flow: &Flow<'_>, line: u32, is_tacit: bool) -> Finding {
-    let is_warning = is_tacit && flow.readings != Readings::STRICT;
+/// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, which means `.cta` and is the same machine code, and
+/// rely on more than the manual says. An instruction that names its own CTA is for no other one.
+fn elsewhere(flow: &Flow<'_>, line: u32, names_cluster: bool) -> Finding {
+    let is_warning = names_cluster && flow.readings != Readings::STRICT;
     let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };
     let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
     let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {line}");

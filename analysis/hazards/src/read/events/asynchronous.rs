@@ -201,8 +201,8 @@ impl Maker<'_> {
             family => {
                 let semantics = Semantics { acquires: false, releases: !of.form.has("relaxed") };
                 let expects = matches!(family, Family::MbarrierArriveExpectTx | Family::MbarrierArriveDropExpectTx);
-                let is_tacit = of.form.scope().is_none() && of.space(0) == Some(ptx_isa::Space::SharedCluster);
-                EventKind::Arrive { expects, barrier, semantics, scope: of.scope(), is_tacit }
+                let names_cluster = of.space(0) == Some(ptx_isa::Space::SharedCluster);
+                EventKind::Arrive { expects, barrier, semantics, scope: of.scope(), names_cluster }
             }
         }]
     }

@@ -557,3 +557,38 @@ fn forms_of_sm_107() {
          9: arrive relaxed.cluster remote ?bar",
     );
 }
+
+/// What is left out of an instruction means the same as what the manual says of it.
+#[test]
+fn qualifiers_that_are_left_out() {
+    let sides = |instruction: &str, qualifier: &str| {
+        let of = |qualifier: &str| {
+            let instruction = instruction.replace('?', qualifier);
+            shown(&format!(
+                ".visible .entry k(.param .u64 .ptr .global p) .reqntid 128 {{\nmov.b32 %r0, sm;\nld.param.u64 %rd1, [p];\n\
+                 again: {instruction};\n@!%p1 bra again;\n}}"
+            ))
+        };
+        (of(""), of(qualifier))
+    };
+    for (instruction, qualifier) in [
+        ("mbarrier.try_wait.parity?.shared::cta.b64 %p1, [%r0], 0", ".acquire.cta"),
+        ("mbarrier.test_wait?.shared::cta.b64 %p1, [%r0], %rd2", ".acquire.cta"),
+        ("mbarrier.arrive?.shared::cta.b64 _, [%r0]", ".release.cta"),
+        ("mbarrier.arrive?.shared::cluster.b64 _, [%r0]", ".release.cta"),
+        ("mbarrier.arrive.expect_tx?.shared::cluster.b64 _, [%r0], 16", ".release.cta"),
+        ("mbarrier.arrive_drop?.shared::cta.b64 _, [%r0]", ".release.cta"),
+        ("mbarrier.init.shared?.b64 [%r0], 1", "::cta"),
+        ("barrier.cluster.arrive?.aligned", ".release"),
+        ("barrier.cluster.wait?.aligned", ".acquire"),
+        ("barrier?.sync 0", ".cta"),
+        ("bar?.arrive 1, 64", ".cta"),
+        ("atom?.global.add.u32 %r1, [%rd1], 1", ".relaxed.gpu"),
+        ("red?.global.add.u32 [%rd1], 1", ".relaxed.gpu"),
+        ("ld?.global.u32 %r1, [%rd1]", ".weak"),
+        ("st?.global.u32 [%rd1], 1", ".weak"),
+    ] {
+        let (left_out, written) = sides(instruction, qualifier);
+        assert_eq!(left_out, written, "{instruction}");
+    }
+}
