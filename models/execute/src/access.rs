@@ -231,6 +231,7 @@ impl Machine<'_> {
             self.check_written(cta, at, place, of.bytes);
         }
         if let Some(new) = new.filter(|_| writes) {
+            self.overwrite_barrier(cta, at, place, of.bytes);
             let bytes = (new & mask).to_le_bytes();
             self.write(cta, place, &bytes[..of.bytes as usize]);
         }

@@ -62,6 +62,7 @@ impl Machine<'_> {
         }
         data.resize(bytes as usize, 0);
         if self.touch_of(cta, at.thread, to, bytes, access(true), &start) {
+            self.overwrite_barrier(cta, at, to, bytes);
             self.write_of(cta, at.pc, to, &data);
         }
     }

@@ -165,6 +165,20 @@ impl Machine<'_> {
         self.change();
     }
 
+    /// Data are written. There must be no mbarrier that has not ended (section 9.7.13.15.3).
+    pub fn overwrite_barrier(&mut self, cta: &Cta, at: Lane, place: Region, bytes: u64) {
+        let Region::Shared(rank, offset) = place else { return };
+        if self.in_flight.barriers.is_empty() {
+            return;
+        }
+        let Some(owner) = self.rank(cta, rank) else { return };
+        let mut all = (offset & !7..offset + bytes).step_by(8);
+        if let Some(barrier) = all.find(|offset| self.in_flight.barriers.contains_key(&(owner, *offset))) {
+            let name = self.name_of_shared(barrier);
+            self.misused(cta, at, format!("`{name}` is overwritten, and is an mbarrier still"));
+        }
+    }
+
     /// An instruction of a thread uses an mbarrier, or ends it.
     fn touch_barrier(&mut self, cta: &mut Cta, at: Lane, place: Region, ends: bool) {
         if self.options.races {
