@@ -20,6 +20,7 @@ mod partners;
 mod paths;
 mod reach;
 mod remedy;
+mod reuse;
 mod roles;
 mod search;
 mod token;
@@ -87,6 +88,7 @@ pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) 
     // What is needless is known when all is known.
     report.findings = if too_large { vec![forms::too_large(kernel)] } else { forms::findings(&flow) };
     report.findings.extend(remedy::findings(&flow, &found));
+    report.findings.extend(reuse::findings(&graph));
     report.findings.extend(launched::findings(&graph, &barriers));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
     // The copies of a loop's first rounds show the same finding.

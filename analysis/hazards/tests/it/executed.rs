@@ -103,3 +103,25 @@ fn a_loop_without_rounds() {
     assert_eq!(shown(&body("")), [(Rule::R4, Class::Wrong)]);
     assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
 }
+
+/// Memory of an mbarrier is another mbarrier or data only behind `mbarrier.inval`.
+#[test]
+fn the_memory_of_an_mbarrier_that_has_not_ended() {
+    let again =
+        "@%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0; END @%p0 mbarrier.init.shared::cta.b64 [tile], 1;";
+    let data = "@%p0 mbarrier.init.shared::cta.b64 [tile+8], 1; bar.sync 0; END bar.sync 0;
+        mov.u32 %r1, tile; mad.lo.u32 %r1, %thread, 4, %r1; st.shared.b32 [%r1], 1;";
+    let copy = "@%p0 mbarrier.init.shared::cta.b64 [tile+8], 1; bar.sync 0; END bar.sync 0;
+        @%p0 cp.async.ca.shared.global [tile], [%from], 16; cp.async.wait_all;";
+    let rounds = "mov.u32 %r1, 0; again: @%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0; END
+        add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 4; @%p1 bra again;";
+    for body in [again, data, copy, rounds] {
+        let of = |end: &str| shown(&body.replace("END", end));
+        assert_eq!(of(""), [(Rule::R10, Class::Wrong)], "{body}");
+        assert_eq!(
+            of("@%p0 mbarrier.inval.shared::cta.b64 [tile+8]; @%p0 mbarrier.inval.shared::cta.b64 [tile];"),
+            [],
+            "{body}"
+        );
+    }
+}

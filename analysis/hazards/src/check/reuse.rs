@@ -1,0 +1,149 @@
+//! Mbarriers that are initialized again, or whose memory is written as data, without `mbarrier.inval` in between (R10).
+
+use super::{
+    alias::{self, Overlap},
+    graph::{EventGraph, Point},
+    token::{Round, Token, TokenKind},
+};
+use crate::{
+    finding::{Finding, Remedy, Rule, Verdict},
+    kernel::{Address, Condition, Event, EventKind, ObjectKind, Operation, Test, UnknownKind, Varies},
+};
+
+/// In the order of the initializations. Of each, the first line of either kind.
+pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
+    let events = || {
+        graph.order.iter().flat_map(|&block| {
+            let events = graph.kernel.blocks[block].events.iter().enumerate();
+            events.map(move |(index, event)| ((block, index), event)).filter(|(point, _)| !graph.is_dead(*point))
+        })
+    };
+    let ends: Vec<(Point, &Address)> = events()
+        .filter_map(|(point, event)| match &event.kind {
+            EventKind::Invalidate(barrier) => Some((point, barrier)),
+            _ => None,
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for (point, event) in events() {
+        let EventKind::Initialize { barrier, .. } = &event.kind else { continue };
+        if !is_one_place(graph, barrier) || is_open(graph, point) {
+            continue;
+        }
+        let behind = reached(graph, point);
+        let own_ends: Vec<Point> = ends
+            .iter()
+            .filter(|(end, of)| behind(*end) && may_be_same(graph, barrier, of))
+            .map(|(end, _)| *end)
+            .collect();
+        let is_between = |second: Point| {
+            behind(second)
+                && !is_open(graph, second)
+                && !exclude(graph, point, second)
+                && !own_ends.iter().any(|end| reached(graph, *end)(second))
+        };
+        for use_of in [Use::Again, Use::Data] {
+            let is_second = |(second, event): &(Point, &Event)| {
+                is_use(graph, (point, barrier), (*second, event), use_of) && is_between(*second)
+            };
+            let line = events().filter(is_second).map(|(_, event)| event.line).min();
+            findings.extend(line.map(|line| finding(graph, (event.line, line), use_of)));
+        }
+    }
+    findings
+}
+
+/// To what the memory of an mbarrier is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// To an mbarrier.
+    Again,
+    /// To data.
+    Data,
+}
+
+/// Whether an event puts the memory of an mbarrier to a use. What is computed of anything but the numbers of threads may lead elsewhere.
+fn is_use(
+    graph: &EventGraph<'_>,
+    (point, barrier): (Point, &Address),
+    (second, event): (Point, &Event),
+    use_of: Use,
+) -> bool {
+    let accesses = match (&event.kind, use_of) {
+        (EventKind::Initialize { barrier: other, .. }, Use::Again) => return barrier == other,
+        (EventKind::Access(access) | EventKind::Atomic { access, .. }, Use::Data) => std::slice::from_ref(access),
+        (EventKind::Start(start), Use::Data) if start.what == Operation::Copy => &start.accesses[..],
+        _ => return false,
+    };
+    let is_of_threads =
+        |address: &Address| address.offset.terms.iter().all(|(value, _)| graph.kernel.unknowns[*value].each.is_some());
+    let of = |point: Point, access, kind| Token::new(graph, point, access, kind, graph.known_at(point).to_vec());
+    let meets = |access: &crate::kernel::Access| {
+        let own = of(point, super::token::mbarrier(barrier), TokenKind::Initialized);
+        let other = of(second, access.clone(), TokenKind::Plain);
+        alias::overlap(graph.kernel, &own, Round::Any, &other) == Overlap::Yes
+    };
+    let is_write = |access: &&crate::kernel::Access| {
+        access.writes && access.extent.is_some() && access.address.object == barrier.object
+    };
+    accesses.iter().filter(is_write).any(|access| is_of_threads(&access.address) && meets(access))
+}
+
+/// Whether an mbarrier is at an address that is the same for all threads and in every round of a loop.
+fn is_one_place(graph: &EventGraph<'_>, barrier: &Address) -> bool {
+    barrier.offset.terms.is_empty()
+        && !barrier.is_remote
+        && graph.kernel.objects[barrier.object].kind == ObjectKind::Variable
+}
+
+fn may_be_same(graph: &EventGraph<'_>, barrier: &Address, other: &Address) -> bool {
+    let is_unknown = graph.kernel.objects[other.object].kind == ObjectKind::Unknown;
+    is_unknown
+        || barrier.object == other.object
+            && (!other.offset.terms.is_empty() || barrier.offset.constant == other.offset.constant)
+}
+
+/// Whether a thread may come to a point behind another one.
+fn reached(graph: &EventGraph<'_>, (block, index): Point) -> impl Fn(Point) -> bool {
+    let reached = graph.reached(&[block], |_| false);
+    move |(other, at)| reached[other] || other == block && at > index
+}
+
+/// Whether no launch comes to both: a condition that all threads have alike holds at one alone.
+fn exclude(graph: &EventGraph<'_>, first: Point, second: Point) -> bool {
+    let is_alike = |condition: &&Condition| graph.kernel.predicates[condition.predicate].varies == Varies::No;
+    let both: Vec<_> = [first, second].into_iter().flat_map(|point| graph.known_at(point)).copied().collect();
+    both.iter().filter(is_alike).any(|condition| graph.contradict(&both, *condition))
+}
+
+/// Whether threads come to a point in some rounds of a loop, and in which ones is not known.
+fn is_open(graph: &EventGraph<'_>, point: Point) -> bool {
+    graph.known_at(point).iter().any(|condition| {
+        let predicate = &graph.kernel.predicates[condition.predicate];
+        let is_of_threads = match predicate.test {
+            Test::OneOfWarp => true,
+            Test::Within { value, .. } => {
+                matches!(graph.kernel.unknowns[value].kind, UnknownKind::Thread | UnknownKind::Warp)
+            }
+            _ => predicate.each.is_some(),
+        };
+        !is_of_threads && predicate.block.is_some_and(|block| graph.is_in_loop(block))
+    })
+}
+
+fn finding(graph: &EventGraph<'_>, (first, line): (u32, u32), use_of: Use) -> Finding {
+    let name = &graph.kernel.name;
+    let message = match use_of {
+        Use::Again => format!("the mbarrier of line {first} is initialized again before an mbarrier.inval ends it"),
+        Use::Data => format!("the mbarrier of line {first} is overwritten before an mbarrier.inval ends it"),
+    };
+    let help = format!(
+        "put mbarrier.inval behind the last wait for the mbarrier and in front of line {line}, with a barrier on both sides"
+    );
+    Finding {
+        first: Some(first),
+        rule: Some(Rule::R10),
+        remedy: Some(Remedy { help, edits: Vec::new() }),
+        ..Finding::new(name, line, Verdict::Wrong, message)
+    }
+}
