@@ -41,6 +41,8 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What is wrong, or why it is not known, in one sentence without a period.
     pub message: String,
+    /// Whether the two accesses are ordered, and lack a fence between proxies alone.
+    pub lacks_fence: bool,
     /// What would mend it.
     pub remedy: Option<Remedy>,
     /// Lines between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
@@ -81,6 +83,7 @@ impl Finding {
             rule: None,
             verdict,
             message,
+            lacks_fence: false,
             remedy: None,
             path: Vec::new(),
             cause: None,

@@ -54,6 +54,7 @@ impl Witness {
         };
         Finding {
             first: found.other.as_ref().map(|site| site.line),
+            lacks_fence: found.lacks_fence,
             remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
             ..Finding::new(&launch.kernel, found.site.line, verdict, found.message.clone())
         }

@@ -292,7 +292,7 @@ impl Search<'_> {
     /// Keeps a witness, if there is none yet of its lines that is as sure.
     fn keep(&mut self, witness: Witness) {
         let list = if witness.class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
-        let key = |of: &Witness| (of.lines(), of.found.kind, of.is_dependent);
+        let key = |of: &Witness| (pair(&of.found), of.found.kind, of.is_dependent);
         match list.iter_mut().find(|old| key(old) == key(&witness)) {
             Some(old) if old.class > witness.class => *old = witness,
             Some(_) => {}
@@ -300,16 +300,14 @@ impl Search<'_> {
         }
     }
 
-    /// The finding that an execution shows: the one of these two lines, or what a rule says of them. One grid alone shows nothing of others.
+    /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or what a rule says of them.
+    /// One grid alone shows nothing of others.
     fn shown(&self, found: &Found) -> Option<usize> {
-        let own = lines(found);
         let position = |says: &dyn Fn(&Finding) -> bool| {
-            self.proposed.iter().position(|finding| finding.rule != Some(Rule::R14) && says(finding))
+            let is_shown = |finding: &Finding| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
+            self.proposed.iter().position(|finding| is_shown(finding) && says(finding))
         };
-        let is_own = |pair: Pair| {
-            let first = pair.first.unwrap_or(pair.line);
-            (first.min(pair.line), first.max(pair.line)) == own
-        };
+        let is_own = |own: Pair| (own.first.unwrap_or(own.line), own.line) == pair(found);
         let named = position(&|finding| is_own(finding.pair()));
         let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
@@ -324,6 +322,25 @@ impl Search<'_> {
 fn is_use(kind: FindingKind) -> bool {
     use FindingKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
     matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+}
+
+/// Whether what an execution shows is of the kind that a rule is about. A race that lacks a fence alone shows no missing wait. An instruction
+/// that is misused shows a rule about its use: arguments that were made up, as addresses in descriptors, lead to other ones.
+fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
+    use Rule::{R3, R6, R7, R8, R9, R10, R14, R15, R16};
+    let is_of = |rules: &[Rule]| rules.contains(&rule);
+    match found.kind {
+        FindingKind::Race => rule != R14 && (!found.lacks_fence || finding.lacks_fence),
+        FindingKind::Hang => is_of(&[R3, R7, R8, R9, R16]),
+        FindingKind::Unfinished => is_of(&[R7]),
+        FindingKind::Absent => is_of(&[R15]),
+        FindingKind::TensorMemory => is_of(&[R6]),
+        FindingKind::Misuse => is_of(&[R6, R8, R10, R16]),
+        // That of an mbarrier has a place.
+        FindingKind::BarrierCount => is_of(&[R16]) && found.place.is_none(),
+        FindingKind::DivergentBarrier => is_of(&[R16]),
+        _ => false,
+    }
 }
 
 /// Whether an execution shows what a rule says, at other lines than the check names.
@@ -346,9 +363,14 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     }
 }
 
-fn lines(found: &Found) -> (u32, u32) {
+/// The lines of the two accesses in their order; the same twice if there is one alone.
+fn pair(found: &Found) -> (u32, u32) {
     let second = found.site.line;
-    let first = found.other.as_ref().map_or(second, |Site { line, .. }| *line);
+    (found.other.as_ref().map_or(second, |Site { line, .. }| *line), second)
+}
+
+fn lines(found: &Found) -> (u32, u32) {
+    let (first, second) = pair(found);
     (first.min(second), first.max(second))
 }
 

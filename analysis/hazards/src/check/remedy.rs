@@ -77,6 +77,7 @@ fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     Finding {
         first: (!ended || key.rule == Rule::R7).then_some(first.line),
         rule: Some(key.rule),
+        lacks_fence: key.lack == Lack::Fence,
         remedy: if found.verdict != Verdict::NotChecked { remedy(flow, first, key.lack, found) } else { None },
         path: path(flow, first, found),
         cause: found.cause.clone(),

@@ -1,7 +1,7 @@
 //! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
 
 use ptx_execute::Given;
-use ptx_hazards::{Class, Limits, Rule, check, read, witnesses};
+use ptx_hazards::{Class, Finding, Limits, Rule, Verdict, check, read, witnesses};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -124,4 +124,39 @@ fn the_memory_of_an_mbarrier_that_has_not_ended() {
             "{body}"
         );
     }
+}
+
+/// Whether an execution of a kernel shows a finding of two of its lines, the first of which is that of the body.
+fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fence: bool) -> bool {
+    let text = format!("{HEAD}{body}\nret;\n}}\n");
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let begin = HEAD.lines().count() as u32;
+    let claim = Finding::new("k", begin + line, Verdict::Wrong, "a claim".to_owned());
+    let claim = Finding { rule: Some(rule), first: first.map(|first| begin + first), lacks_fence, ..claim };
+    let all = witnesses(&module, "k", &[claim], &Given::default(), Limits::default()).expect("launches");
+    assert!(!all.found.is_empty(), "nothing is wrong with\n{text}");
+    all.found.iter().any(|witness| witness.shows == Some(0))
+}
+
+/// A claim has a witness of its own kind alone, and of its two accesses in their order.
+#[test]
+fn witnesses_of_other_kinds() {
+    let unfenced = "st.shared.b32 [tile], %thread;\nbar.sync 0;\n\
+        @%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16;\n\
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    let pair = (Some(1), 3);
+    assert!(is_shown(unfenced, Rule::R4, pair, true));
+    assert!(!is_shown(unfenced, Rule::R4, pair, false), "a wait is not missing");
+    assert!(!is_shown(unfenced, Rule::R7, pair, false), "a wait is not missing");
+    assert!(!is_shown(unfenced, Rule::R4, (Some(3), 1), true), "the other order");
+    // `mbarrier.try_wait` of what is not an mbarrier.
+    let misused = "add.u32 %r1, %thread, 1;\nst.shared.b32 [tile], %r1;\nagain:\n\
+        mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0;\n@!%p1 bra again;";
+    let text = format!("{HEAD}{misused}\nret;\n}}\n");
+    let module: Module = text.parse().expect("PTX");
+    let line = HEAD.lines().count() as u32 + 4;
+    let claim = Finding::new("k", line, Verdict::Wrong, "a claim".to_owned());
+    let claims = [Finding { rule: Some(Rule::R3), first: Some(line - 2), ..claim }];
+    let all = witnesses(&module, "k", &claims, &Given::default(), Limits::default()).expect("launches");
+    assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");
 }
