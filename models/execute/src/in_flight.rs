@@ -172,6 +172,8 @@ pub struct Async {
     pub epochs: FxHashMap<Chain, Epoch>,
     /// By warp, lanes whose wait for an mbarrier is over without it.
     pub given_up: Vec<Lanes>,
+    /// By thread, its last wait for an mbarrier, if it has gone on from that without the end of the phase.
+    pub tried: FxHashMap<u32, Pc>,
     /// By thread, `cp.async` and operations in bulk.
     pub copies: FxHashMap<u32, Groups>,
     pub bulk: FxHashMap<u32, Groups>,

@@ -12,15 +12,15 @@ use crate::{
     earlier::{Earlier, Grid},
     finding::{Findings, Who, site},
     history::History,
-    in_flight::{Async, InFlight},
+    in_flight::{Async, InFlight, Mbarrier},
     launch::{Dim3, Launch, Options, Progress, Schedule},
     learned::Learned,
     memory::Global,
     random::Random,
-    report::{Finding, FindingKind, Report, Site},
+    report::{Finding, FindingKind, Missing, Report, Site},
     shadow::{Races, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
-    warp::{Lanes, Thread, Wait, Warp, each},
+    warp::{Group, Lanes, Thread, Wait, Warp, each},
 };
 
 /// A CTA that runs.
@@ -46,6 +46,22 @@ pub struct Cta {
     pub ended: u32,
     /// Asynchronous operations, and the memory of the tensor cores.
     pub asynchronous: Async,
+}
+
+impl Cta {
+    /// What a group of lanes waits for, and where. A loop that tries to wait for an mbarrier waits for it.
+    fn waits(&self, warp: &Warp, group: &Group) -> (Wait, Pc) {
+        let thread = warp.first + group.lanes.trailing_zeros();
+        match self.asynchronous.tried.get(&thread) {
+            Some(pc) if group.wait == Wait::Ready => (Wait::Mbarrier, *pc),
+            _ => (group.wait, group.pc),
+        }
+    }
+}
+
+/// Whether threads wait for others to arrive.
+fn arrives(wait: Wait) -> bool {
+    matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster)
 }
 
 /// What all CTAs of a cluster share.
@@ -133,7 +149,7 @@ pub struct Machine<'r> {
 const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// What would end the waiting where all bytes have come.
-pub const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
+const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
 /// The same, where they wait at a barrier of the CTA.
 const LACKS_THREADS: &str =
     "all threads that the barrier is for, or the number of those that come as its second operand";
@@ -498,14 +514,14 @@ impl<'r> Machine<'r> {
     /// What is told where everything waits, or does the same for ever.
     fn finish(&mut self) {
         let mut told = 0;
-        let lacks_arrivals = self.lacks_arrivals();
+        let missing = self.missing();
         for index in self.running.clone() {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
             for warp in &cta.warps {
                 for group in &warp.groups {
                     if told < 64 {
                         let thread = warp.first + group.lanes.trailing_zeros();
-                        self.hang(&cta, thread, group.pc, group.wait, lacks_arrivals);
+                        self.hang(&cta, thread, cta.waits(warp, group), missing);
                         told += 1;
                     }
                 }
@@ -515,16 +531,18 @@ impl<'r> Machine<'r> {
         self.flush();
     }
 
-    /// Whether arrivals are missing where everything waits: no thread goes round in a loop, and no mbarrier waits for bytes alone.
-    fn lacks_arrivals(&self) -> bool {
-        let running = self.running.iter().filter_map(|cta| self.ctas[*cta as usize].as_ref());
-        let mut groups = running.flat_map(|cta| &cta.warps).flat_map(|warp| &warp.groups);
-        let waits = |wait: Wait| matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster);
-        groups.all(|group| waits(group.wait))
-            && self.in_flight.barriers.values().all(|barrier| barrier.pending > 0 || barrier.bytes == 0)
+    /// The events that are missing where everything waits at barriers or mbarriers; nothing where a thread goes round in another loop.
+    fn missing(&self) -> Option<Missing> {
+        let running = self.running.iter().filter_map(|cta| self.ctas[*cta as usize].as_deref());
+        let mut groups = running.flat_map(|cta| {
+            cta.warps.iter().flat_map(move |warp| warp.groups.iter().map(move |group| cta.waits(warp, group).0))
+        });
+        let lacks_bytes = |barrier: &Mbarrier| barrier.pending == 0 && barrier.bytes != 0;
+        let bytes = self.in_flight.barriers.values().any(lacks_bytes);
+        groups.all(arrives).then_some(if bytes { Missing::Bytes } else { Missing::Arrivals })
     }
 
-    fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait, lacks_arrivals: bool) {
+    fn hang(&mut self, cta: &Cta, thread: u32, (wait, pc): (Wait, Pc), missing: Option<Missing>) {
         // A thread that waits at a barrier of the CTA stands behind it.
         let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
         let why = match wait {
@@ -540,11 +558,21 @@ impl<'r> Machine<'r> {
             Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
-        let help = lacks_arrivals.then(|| match wait {
-            Wait::Barrier(_) => LACKS_THREADS.to_owned(),
-            _ => LACKS_ARRIVALS.to_owned(),
-        });
-        self.find(cta, FindingKind::Hang, thread, at, None, None, why, help);
+        let help = match (wait, missing) {
+            (Wait::Ready, _) => "a write of what the loop reads, by a thread that does not wait for this one",
+            (Wait::Barrier(_), _) => LACKS_THREADS,
+            (Wait::Cluster, _) => "`barrier.cluster.arrive` of all threads of the cluster",
+            (Wait::Gather(..), _) => "all lanes of the mask at the instruction, or a mask of the lanes that come to it",
+            (Wait::Mbarrier, Some(Missing::Arrivals)) => LACKS_ARRIVALS,
+            (Wait::Mbarrier, Some(Missing::Bytes)) => "`.expect_tx` of as many bytes as the copies of the phase bring",
+            (Wait::Mbarrier, None) => "as many arrivals and bytes in the phase as the mbarrier expects",
+            (Wait::Completion, _) => "`tcgen05.dealloc` of the columns that are taken, or all warps of the warpgroup",
+        };
+        let before = self.findings.found.len();
+        self.find(cta, FindingKind::Hang, thread, at, None, None, why, Some(help.to_owned()));
+        if let Some(finding) = self.findings.found.get_mut(before) {
+            finding.missing = missing.filter(|_| arrives(wait));
+        }
     }
 
     /// A finding at an instruction of a thread of a CTA.
@@ -573,6 +601,7 @@ impl<'r> Machine<'r> {
             message,
             help,
             lacks_fence: false,
+            missing: None,
         };
         self.findings.push(finding);
     }
@@ -640,6 +669,7 @@ impl<'r> Machine<'r> {
             message,
             help: Some(help),
             lacks_fence,
+            missing: None,
         };
         self.findings.push(finding);
     }

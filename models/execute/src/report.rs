@@ -103,6 +103,17 @@ pub struct Finding {
     pub help: Option<String>,
     /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
     pub lacks_fence: bool,
+    /// Of a hang where everything waits at barriers or mbarriers: the events that do not come.
+    pub missing: Option<Missing>,
+}
+
+/// The events that do not come where threads wait for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Missing {
+    /// Arrivals: no mbarrier waits for bytes alone.
+    Arrivals,
+    /// Bytes of copies, at some mbarrier at which all have arrived.
+    Bytes,
 }
 
 /// An instruction of a thread.

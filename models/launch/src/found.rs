@@ -221,6 +221,7 @@ mod tests {
             message: "m".into(),
             help: None,
             lacks_fence: false,
+            missing: None,
         }
     }
 

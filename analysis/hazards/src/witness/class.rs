@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Site, Tried, WORKSPACE};
+use ptx_execute::{End, Finding, FindingKind, Missing, Site, Tried, WORKSPACE};
 
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
@@ -50,8 +50,11 @@ pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class>
         FindingKind::Unfinished => Some(Class::Warning),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
-        // Where bytes are missing, boxes of tensor maps may be why.
-        FindingKind::Hang if finding.help.is_some() => Some(Class::Stuck),
+        FindingKind::Hang => match finding.missing? {
+            // Boxes of tensor maps may be why.
+            Missing::Bytes if tried.launch.has_maps() => None,
+            Missing::Bytes | Missing::Arrivals => Some(Class::Stuck),
+        },
         // If no launch ends, the arguments may be why.
         FindingKind::Absent | FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => {
             Some(Class::Wrong)

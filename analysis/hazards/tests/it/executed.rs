@@ -1,7 +1,7 @@
 //! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
 
 use ptx_execute::Given;
-use ptx_hazards::{Class, Finding, Limits, Rule, Verdict, check, read, witnesses};
+use ptx_hazards::{Class, Finding, Level, Limits, Rule, Verdict, check, read, shown as levels, witnesses};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -159,4 +159,54 @@ fn witnesses_of_other_kinds() {
     let claims = [Finding { rule: Some(Rule::R3), first: Some(line - 2), ..claim }];
     let all = witnesses(&module, "k", &claims, &Given::default(), Limits::default()).expect("launches");
     assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");
+}
+
+/// How each finding of a kernel is shown to its reader.
+fn levels_of(head: &str, body: &str) -> Vec<(Option<Rule>, Level)> {
+    let head = HEAD.replace(".reqntid 64", head).replace("8.7\n.target sm_90a", "8.7\n.target sm_100a");
+    let text = format!("{head}{body}\nret;\n}}\n");
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let kernel = read(&module).into_iter().next().expect("a kernel");
+    let report = check(&kernel, Readings::DEFAULT);
+    let all = witnesses(&module, "k", &report.findings, &Given::default(), Limits::default()).expect("launches");
+    let all = levels(&report, Some(&all), kernel.has_block);
+    let mut all: Vec<_> = all.into_iter().map(|one| (one.finding.rule, one.level)).collect();
+    all.sort_by_key(|(rule, level)| (*rule, <&str>::from(level)));
+    all.dedup();
+    all
+}
+
+/// Threads that poll an mbarrier hang as threads that wait for it do, and bytes that no copy brings are missing as arrivals are.
+#[test]
+fn hangs() {
+    let init = "@%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0;";
+    let copy = "@%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile+16], [%from], 16, [tile];";
+    let test = "again: mbarrier.test_wait.parity.shared::cta.b64 %p1, [tile], 0; @!%p1 bra again;";
+    let wait = test.replace("test_wait", "try_wait");
+    for wait in [test, &wait] {
+        let arrive = |bytes: u32| format!("@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [tile], {bytes};");
+        assert_eq!(levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(16))), []);
+        let missing = levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(32)));
+        assert_eq!(missing, [(None, Level::Possible)], "{wait}");
+        let two = init.replace("], 1;", "], 2;");
+        let missing = levels_of(".reqntid 64", &format!("{two} {} {copy} {wait}", arrive(16)));
+        assert_eq!(missing, [(None, Level::Possible)], "{wait}");
+    }
+}
+
+/// A register that `tcgen05.ld` writes orders its thread (section 9.7.16.6.4.5): reading it needs no wait, and freeing its columns does.
+#[test]
+fn registers_of_a_load_of_tensor_memory() {
+    let of = |wait: &str| {
+        format!(
+            "setp.lt.u32 %p1, %thread, 32; @!%p1 bra done; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], 32;
+            ld.shared.b32 %r1, [tile]; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {{%thread}}; tcgen05.wait::st.sync.aligned;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r2}}, [%r1]; {wait} st.global.b32 [%to], %r2;
+            WAIT tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32; done:"
+        )
+    };
+    let wait = "tcgen05.wait::ld.sync.aligned;";
+    assert_eq!(levels_of(".reqntid 64", &of(wait).replace("WAIT", "")), []);
+    assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", wait)), []);
+    assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", "")), [(Some(Rule::R1), Level::Error)]);
 }

@@ -280,8 +280,13 @@ impl Machine<'_> {
             // The time limit of a wait may be over at once, for all lanes.
             let is_short =
                 self.options.schedule != Schedule::RoundRobin && (self.time ^ self.options.seed).is_multiple_of(4);
-            return !blocks || gives_up || is_short;
+            let goes_on = !blocks || gives_up || is_short;
+            if goes_on {
+                cta.asynchronous.tried.insert(at.thread, at.pc);
+            }
+            return goes_on;
         }
+        cta.asynchronous.tried.remove(&at.thread);
         // The wait itself does not order the thread with what made the mbarrier.
         let (scope, is_relaxed) = synchronizes(of, self.options.lenient);
         let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));

@@ -118,6 +118,15 @@ impl Assumed {
         self.zeros || field.is_zero
     }
 
+    /// Whether something in it is a tensor map, whose boxes no PTX says.
+    pub fn has_maps(&self) -> bool {
+        self.fields.iter().any(|field| match &field.value {
+            Value::Map(_) => true,
+            Value::Buffer(maps) => !maps.is_empty(),
+            Value::Number(_) => false,
+        })
+    }
+
     /// The parameter, and what is added if the field is a part of it: `args+16`.
     pub fn name_of(&self, field: &Assumption) -> String {
         let Parameter { name, bytes, .. } = &self.parameters[field.parameter];
