@@ -210,3 +210,18 @@ fn registers_of_a_load_of_tensor_memory() {
     assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", wait)), []);
     assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", "")), [(Some(Rule::R1), Level::Error)]);
 }
+
+/// In a cluster of four CTAs, each accesses the next one, whether the kernel says how many there are or not.
+#[test]
+fn clusters_of_four() {
+    let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let next = "add.u32 %r3, %rank, 1; and.b32 %r3, %r3, 3; mov.u32 %r0, tile; mapa.shared::cluster.u32 %r1, %r0, %r3;";
+    let access = "st.shared::cluster.b32 [%r1], %rank;";
+    let wrong = [(Some(Rule::R15), Level::Error)];
+    for head in [".reqntid 64 .reqnctapercluster 4", ".reqntid 64"] {
+        let of = |body: String| levels_of(head, &body);
+        assert_eq!(of(format!("{next} {meet} @%p0 {access} {meet}")), [], "{head}");
+        assert_eq!(of(format!("{next} @%p0 {access} {meet}")), wrong, "{head}");
+        assert_eq!(of(format!("{next} {meet} @%p0 {access}")), wrong, "{head}");
+    }
+}

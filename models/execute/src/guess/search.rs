@@ -75,6 +75,8 @@ const NUMBERS: [u64; 10] = [256, 512, 1024, 128, 64, 2048, 4096, 16, 4, 1];
 const BLOCKS: [u32; 16] = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 416, 512, 640, 768, 1024];
 /// The same in two directions.
 const PLANES: [Dim3; 5] = [[8, 8, 1], [16, 16, 1], [16, 20, 1], [32, 4, 1], [32, 8, 1]];
+/// How many CTAs clusters have, of a kernel that does not run alone and does not say it.
+const CLUSTERS: [u32; 3] = [2, 4, 8];
 /// What the boxes of tensor maps have before mbarriers say more, in bytes: that much of shared memory a store surely reads.
 const BOX: u64 = 128;
 /// How many clusters a grid has where one takes others.
@@ -136,6 +138,7 @@ struct Search<'m> {
     /// Numbers that the kernel compares with.
     numbers: Vec<u64>,
     is_plane: bool,
+    names_others: bool,
     /// How many instructions of warps are left for trials.
     left: u64,
     deadline: Instant,
@@ -145,15 +148,16 @@ impl<'m> Search<'m> {
     fn new(module: &'m Module, kernel: &str, given: &'m Given, deadline: Instant) -> Result<Self, Vec<LaunchError>> {
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
         let mut state = State::new(module, options)?;
-        let (start, numbers, is_plane, takes) = state.with_program(kernel, |program| {
+        let (start, numbers, is_plane, names_others, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);
-            (start, numbers(program), reads_plane(program), takes_others(program))
+            (start, numbers(program), reads_plane(program), names_others(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let mut head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
         let held = state.held();
-        let mut search = Self { state, held, given, head, start, numbers, is_plane, left: ALL_STEPS, deadline };
+        let mut search =
+            Self { state, held, given, head, start, numbers, is_plane, names_others, left: ALL_STEPS, deadline };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
         // CTAs take others only if these have not begun, and some begin at once.
         let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
@@ -169,13 +173,13 @@ impl<'m> Search<'m> {
     /// thread too many may be that of another.
     fn sizes(&mut self) -> Result<Tried, Vec<LaunchError>> {
         let mut best: Option<Tried> = None;
+        let is_farther = |tried: &Tried, best: &Tried| {
+            let key = |tried: &Tried| (score(tried).0, score(tried).1);
+            key(tried) > key(best)
+        };
         for block in self.blocks() {
             let tried = self.settle(Assumed { block, ..self.start.clone() })?;
-            let farther = |best: &Tried| {
-                let key = |tried: &Tried| (score(tried).0, score(tried).1);
-                key(&tried) > key(best)
-            };
-            if best.as_ref().is_none_or(farther) {
+            if best.as_ref().is_none_or(|best| is_farther(&tried, best)) {
                 best = Some(tried);
             }
             // What the kernel is compiled for is right if it runs, in one direction or in two.
@@ -190,13 +194,21 @@ impl<'m> Search<'m> {
         let mut best = best.ok_or_else(Vec::new)?;
         let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
         let is_open = has_clusters && self.given.cluster.is_none() && self.head.required_ctas.is_none();
-        if is_open && matches!(best.end, End::Stopped(_)) {
-            let cluster = [2, 1, 1];
+        // A kernel that names no other CTA has no use for more than the pair that one instruction may be of.
+        let count = if self.names_others { CLUSTERS.len() } else { 1 };
+        for ctas in CLUSTERS.into_iter().take(count) {
+            if !is_open || !matches!(best.end, End::Stopped(_)) || self.is_over() {
+                break;
+            }
+            let cluster = [ctas, 1, 1];
             let grid = self.given.grid.unwrap_or(cluster);
             if (0..3).all(|axis| grid[axis].is_multiple_of(cluster[axis])) {
-                let pair = self.settle(Assumed { cluster, grid, ..best.launch.clone() })?;
-                if score(&pair) > score(&best) {
-                    best = pair;
+                let tried = self.settle(Assumed { cluster, grid, ..best.launch.clone() })?;
+                // A kernel that is made for a pair comes as far with more CTAs, and the phases of its mbarriers do not fit.
+                let fits = ctas == CLUSTERS[0] || tried.end == End::Ended;
+                // More CTAs execute more instructions, which alone is no reason for a cluster.
+                if fits && is_farther(&tried, &best) {
+                    best = tried;
                 }
             }
         }
@@ -366,6 +378,11 @@ fn takes_others(program: &Program) -> bool {
         Op::Asynchronous(of) => of.form.family() == Family::ClusterlaunchcontrolTryCancelAsync,
         _ => false,
     })
+}
+
+/// Whether the kernel computes addresses of other CTAs of its cluster.
+fn names_others(program: &Program) -> bool {
+    program.steps.iter().any(|step| matches!(step.op, Op::Mapa { .. }))
 }
 
 /// Whether the kernel looks at the second direction of the place of a thread.
