@@ -225,3 +225,50 @@ fn clusters_of_four() {
         assert_eq!(of(format!("{next} {meet} @%p0 {access}")), wrong, "{head}");
     }
 }
+
+/// A wait for the phase before passes at once, and the data are read before they have come: where the parity is a number, a register of a
+/// loop, or a variable in local memory, as compilers have it without optimization.
+#[test]
+fn waits_for_the_phase_before() {
+    let rounds = |begin: &str, parity: &str, flip: &str| {
+        format!(
+            ".local .align 8 .b8 __local_depot0[8]; .reg .b64 %SP, %SPL; mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL;
+            mov.b32 %r5, 0; mov.u32 %r4, tile; @%p0 mbarrier.init.shared.b64 [%r4], 1; bar.sync 0; {begin}
+            again: @!%p0 bra wait; fence.proxy.async.shared::cta;
+            mbarrier.arrive.expect_tx.shared.b64 _, [%r4], 256;
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+128], [%from], 256, [%r4];
+            wait: {parity} loop: mbarrier.try_wait.parity.shared.b64 %p1, [%r4], %r6; @!%p1 bra loop;
+            mad.lo.u32 %r7, %thread, 4, %r4; ld.shared.b32 %r8, [%r7+128]; bar.sync 0; {flip}
+            add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 4; @%p2 bra again; st.global.b32 [%to], %r8;"
+        )
+    };
+    let register = ("mov.b32 %r6, 0;", "", "xor.b32 %r6, %r6, 1;");
+    let of_round = ("", "and.b32 %r6, %r5, 1;", "");
+    let local = (
+        "st.local.b32 [%SPL+4], 0;",
+        "ld.local.b32 %r6, [%SPL+4];",
+        "xor.b32 %r6, %r6, 1; st.local.b32 [%SPL+4], %r6;",
+    );
+    let generic =
+        ("st.b32 [%SP], 0;", "ld.b32 %r6, [%SP];", "ld.b32 %r6, [%SP]; xor.b32 %r6, %r6, 1; st.b32 [%SP], %r6;");
+    let has_error = |body: &str| {
+        let levels = levels_of(".reqntid 64", body);
+        levels.iter().any(|(_, level)| *level == Level::Error)
+    };
+    for (begin, parity, flip) in [register, of_round, local, generic] {
+        assert!(!has_error(&rounds(begin, parity, flip)), "{parity}");
+        let first = format!("{parity} xor.b32 %r6, %r6, 1;");
+        if !parity.is_empty() {
+            assert!(has_error(&rounds(begin, &first, flip)), "{first}");
+        }
+        if !flip.is_empty() {
+            assert!(has_error(&rounds(begin, parity, "")), "{parity}, which never flips");
+        }
+    }
+    assert!(has_error(&rounds("mov.b32 %r6, 1;", "", register.2)), "the first wait");
+    // One round alone is right, and so is a launch in which the loop has no more.
+    let given =
+        |body: &str| body.replace("setp.lt.u32 %p2, %r5, 4;", "ld.param.b32 %r9, [rounds]; setp.lt.u32 %p2, %r5, %r9;");
+    assert!(!has_error(&given(&rounds(register.0, register.1, register.2))));
+    assert!(has_error(&given(&rounds(register.0, register.1, ""))));
+}
