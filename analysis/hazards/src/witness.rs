@@ -320,8 +320,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether a launch executes as much as the best one, and its phases do not fit: another number of rounds of a loop may be all that tells
-/// the two apart. Boxes of tensor maps, which no PTX says, are not why.
+/// Whether a launch executes as much as the best one, and its phases do not fit: another number of iterations may be the only difference.
+/// Launches with tensor maps are left out, since no PTX says the boxes.
 fn is_lost(tried: &Tried, best: &Tried) -> bool {
     let is_lost = matches!(tried.end, End::Stopped(FindingKind::BarrierCount | FindingKind::Hang));
     is_lost && tried.covered.0 >= best.covered.0 && !tried.launch.has_maps()
@@ -333,8 +333,8 @@ fn is_use(kind: FindingKind) -> bool {
     matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
 }
 
-/// Whether what an execution shows is of the kind that a rule is about. A race that lacks a fence alone shows no missing wait. An instruction
-/// that is misused shows a rule about its use: arguments that were made up, as addresses in descriptors, lead to other ones.
+/// Whether an execution shows a fault of the kind that a rule is about. A race that lacks a fence alone shows no missing wait, and a misused
+/// instruction shows a rule about its use alone: made-up arguments, as addresses in descriptors, may be why it is misused.
 fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
     use Rule::{R3, R6, R7, R8, R9, R10, R14, R15, R16};
     let is_of = |rules: &[Rule]| rules.contains(&rule);

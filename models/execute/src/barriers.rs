@@ -37,7 +37,7 @@ impl Barrier {
     pub fn arrivals(&self, warp: usize, live: Lanes) -> u32 {
         let rounds = self.rounds(warp);
         let lanes_of = |round: &Vec<(Lanes, Pc)>| round.iter().fold(0, |all, (lanes, _)| all | lanes);
-        // Those that have arrived may have ended since; the others of the warp are still to come.
+        // Lanes that have arrived may have ended since; live lanes are still to come.
         let awaited = live | rounds.first().map_or(0, lanes_of);
         let count = |lanes: Lanes| if lanes == awaited { 32 } else { lanes.count_ones() };
         rounds.iter().map(|round| count(lanes_of(round))).sum()

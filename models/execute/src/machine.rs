@@ -59,7 +59,7 @@ impl Cta {
     }
 }
 
-/// Whether threads wait for others to arrive.
+/// Whether a wait is one for arrivals.
 fn arrives(wait: Wait) -> bool {
     matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster)
 }

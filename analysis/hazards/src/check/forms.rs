@@ -150,7 +150,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
 }
 
 /// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, which means `.cta` and is the same machine code, and
-/// rely on more than the manual says. An instruction that names its own CTA is for no other one.
+/// rely on more than the manual says. An instruction that names its own CTA is not for another CTA.
 fn elsewhere(flow: &Flow<'_>, line: u32, names_cluster: bool) -> Finding {
     let is_warning = names_cluster && flow.readings != Readings::STRICT;
     let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };

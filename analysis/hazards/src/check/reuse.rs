@@ -53,16 +53,16 @@ pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
     findings
 }
 
-/// To what the memory of an mbarrier is put.
+/// A use of the memory of an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// To an mbarrier.
+    /// As an mbarrier.
     Again,
-    /// To data.
+    /// As data.
     Data,
 }
 
-/// Whether an event puts the memory of an mbarrier to a use. What is computed of anything but the numbers of threads may lead elsewhere.
+/// Whether an event uses the memory of an mbarrier so. An address that does not follow from the numbers of threads may lead elsewhere.
 fn is_use(
     graph: &EventGraph<'_>,
     (point, barrier): (Point, &Address),

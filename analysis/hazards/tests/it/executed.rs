@@ -149,7 +149,7 @@ fn witnesses_of_other_kinds() {
     assert!(!is_shown(unfenced, Rule::R4, pair, false), "a wait is not missing");
     assert!(!is_shown(unfenced, Rule::R7, pair, false), "a wait is not missing");
     assert!(!is_shown(unfenced, Rule::R4, (Some(3), 1), true), "the other order");
-    // `mbarrier.try_wait` of what is not an mbarrier.
+    // `mbarrier.try_wait` of memory that is not an mbarrier.
     let misused = "add.u32 %r1, %thread, 1;\nst.shared.b32 [tile], %r1;\nagain:\n\
         mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0;\n@!%p1 bra again;";
     let text = format!("{HEAD}{misused}\nret;\n}}\n");

@@ -194,7 +194,7 @@ impl<'m> Search<'m> {
         let mut best = best.ok_or_else(Vec::new)?;
         let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
         let is_open = has_clusters && self.given.cluster.is_none() && self.head.required_ctas.is_none();
-        // A kernel that names no other CTA has no use for more than the pair that one instruction may be of.
+        // A kernel that names no other CTA needs no more than the pair of an instruction with `.cta_group::2`.
         let count = if self.names_others { CLUSTERS.len() } else { 1 };
         for ctas in CLUSTERS.into_iter().take(count) {
             if !is_open || !matches!(best.end, End::Stopped(_)) || self.is_over() {

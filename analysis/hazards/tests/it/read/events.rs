@@ -558,7 +558,7 @@ fn forms_of_sm_107() {
     );
 }
 
-/// What is left out of an instruction means the same as what the manual says of it.
+/// A qualifier that is left out means the default of the manual.
 #[test]
 fn qualifiers_that_are_left_out() {
     let sides = |instruction: &str, qualifier: &str| {
