@@ -1,4 +1,5 @@
 //! The tests of this crate as one program: a module for each subject.
 
 mod imports;
+mod scripts;
 mod sizes;
