@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: a module for each subject.
 
 mod imports;
+mod packages;
 mod scripts;
 mod sizes;
