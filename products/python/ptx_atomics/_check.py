@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _command
 from ._command import CommandError
@@ -122,11 +123,15 @@ Read = Callable[[Any], Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]]
 
 def _report(kernel: Any, options: List[str], read: Read) -> Report:
     with files(kernel) as given:
-        answer = given.renamed(_command.call(_arguments(given, options, "json")))
+        answer = _command.call(_arguments(given, options, "json"))
         try:
             found = answer.json()
         except CommandError:
             found = []
+        for execution in _executions(found):
+            execution["command"] = given.repeatable(execution["command"])
+        found = json.loads(given.without_folder(json.dumps(found, ensure_ascii=False)))
+        answer = given.renamed(answer)
         errors = _errors(answer.said)
         if not found and not errors and answer.status not in (0, 1):
             raise CommandError(answer.status, answer.said)
@@ -137,6 +142,14 @@ def _report(kernel: Any, options: List[str], read: Read) -> Report:
             return given.renamed(_command.call(_arguments(given, options, "sarif"))).output
 
     return Report(findings, verdicts, errors, dict(given.texts), sarif)
+
+
+def _executions(found: Any) -> Iterator[Dict[str, Any]]:
+    """The executions in an answer of ``check``, with or without ``--races``."""
+    for one in found:
+        for finding in one.get("findings", [one]):
+            if finding.get("execution"):
+                yield finding["execution"]
 
 
 def _arguments(given: Files, options: List[str], form: str) -> List[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import re
+import shlex
+import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,10 +49,31 @@ class Files:
 
     def renamed(self, answer: Answer) -> Answer:
         """An answer without the folder that is there only as long as the command runs."""
-        if not self.folder:
-            return answer
-        pattern = re.escape(self.folder) + r"/(\d+/)?"
-        return Answer(answer.status, re.sub(pattern, "", answer.output), re.sub(pattern, "", answer.said))
+        return Answer(answer.status, self.without_folder(answer.output), self.without_folder(answer.said))
+
+    def without_folder(self, text: str) -> str:
+        """A text without that folder."""
+        return re.sub(re.escape(self.folder) + r"/(\d+/)?", "", text) if self.folder else text
+
+    def repeatable(self, command: Optional[str]) -> Optional[str]:
+        """A command that reads these files, which it finds later, too: they are kept in :func:`cache`. Nothing where that cannot be done."""
+        if not self.folder or not command:
+            return command
+        digest = hashlib.sha256("\0".join(part for text in self.texts for part in text).encode()).hexdigest()[:16]
+        kept = cache() / "kernels" / digest
+        try:
+            shutil.copytree(self.folder, kept, dirs_exist_ok=True)
+        except OSError:
+            return None
+        words = (str(kept) + word[len(self.folder) :] if word.startswith(self.folder) else word for word in shlex.split(command))
+        return " ".join(map(shlex.quote, words))
+
+
+def cache() -> Path:
+    """The folder of reports and kernels: ``PTX_ATOMICS_CACHE``, or ``ptx-atomics/python`` in the user's cache."""
+    named = os.environ.get("PTX_ATOMICS_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(named) if named else Path(home, "ptx-atomics", "python")
 
 
 def programs(kernel: Any) -> List[Program]:

@@ -7,12 +7,11 @@ import json
 import os
 import threading
 import warnings
-from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Set
 
 from . import _command
 from ._check import check
-from ._kernel import Program
+from ._kernel import Program, cache
 from ._report import POSSIBLE, Finding, FindingsError, Report
 
 MODES = ("off", "warn", "raise")
@@ -129,16 +128,9 @@ def _version() -> str:
     return f"{_command.path()} {found.st_size} {found.st_mtime_ns}"
 
 
-def folder() -> Path:
-    """Where reports are kept: ``PTX_ATOMICS_CACHE``, or ``ptx-atomics`` in the user's cache."""
-    named = os.environ.get("PTX_ATOMICS_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(named) if named else Path(home, "ptx-atomics", "python")
-
-
 def _stored(key: str) -> Optional[Report]:
     try:
-        known = json.loads(folder().joinpath(f"{key}.json").read_text(encoding="utf-8"))
+        known = json.loads(cache().joinpath(f"{key}.json").read_text(encoding="utf-8"))
         findings = tuple(Finding(**{**one, "notes": tuple(one["notes"])}) for one in known["findings"])
         return Report(findings, (), tuple(known["errors"]), known["texts"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -148,7 +140,7 @@ def _stored(key: str) -> Optional[Report]:
 def _store(key: str, report: Report) -> None:
     """Keeps a report. Where that cannot be done, the kernel is checked again next time."""
     text = json.dumps({**report.to_dict(), "texts": report.texts if report.findings else {}})
-    path = folder().joinpath(f"{key}.json")
+    path = cache().joinpath(f"{key}.json")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Another process may do the same.

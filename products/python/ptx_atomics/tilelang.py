@@ -14,8 +14,8 @@ import json
 import re
 from typing import Any
 
-from ._kernel import Program
-from ._watch import KernelWarning, Replaced, Watch, folder
+from ._kernel import Program, cache
+from ._watch import KernelWarning, Replaced, Watch
 
 __all__ = ["KernelWarning", "install", "uninstall"]
 
@@ -49,7 +49,7 @@ def _compile_cuda(code: str, target_format: str = "ptx", *others: Any, **options
     name = found[1] if found else "kernel"
     try:
         # The file that TileLang compiles is gone when a finding is read.
-        source = folder() / f"{name}.{hashlib.sha256(code.encode()).hexdigest()[:16]}.cu"
+        source = cache() / f"{name}.{hashlib.sha256(code.encode()).hexdigest()[:16]}.cu"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(code, encoding="utf-8")
         placed = f"#line 1 {json.dumps(str(source), ensure_ascii=False)}\n{code}"

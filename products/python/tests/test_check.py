@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,7 +55,26 @@ def test_a_report_in_all_its_forms(wrong: str) -> None:
     drawn = report._repr_html_()
     assert "<svg" in drawn and "no order" in drawn
     text = str(report)
-    assert "ld.shared.u32 %r5, [%r8];" in text and "run kernel.ptx --kernel shift" in text
+    assert "ld.shared.u32 %r5, [%r8];" in text and "kernel.ptx --kernel shift" in text
+
+
+def test_the_command_of_a_finding_repeats_its_execution(wrong: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PTX_ATOMICS_CACHE", str(tmp_path / "a cache"))
+    for kernel in [wrong, {"ptx": wrong}, SimpleNamespace(inspect_asm=lambda: {1: wrong, 2: wrong + "\n"})]:
+        for report in [ptx_atomics.check(kernel), ptx_atomics.races(kernel)]:
+            for finding in report.wrong:
+                command = (finding.execution or {})["command"]
+                assert f"repeat it: {command}" in str(report) and command == finding.raw["execution"]["command"]
+                words = shlex.split(command)
+                done = subprocess.run([_command.path(), *words[1:]], capture_output=True, text=True)
+                assert done.returncode == 1 and "race" in done.stderr, done.stderr
+
+
+def test_no_command_is_named_where_the_kernel_cannot_be_kept(wrong: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PTX_ATOMICS_CACHE", str(tmp_path / "file"))
+    report = ptx_atomics.check(wrong)
+    assert report.wrong and "repeat it" not in str(report)
 
 
 def test_what_users_have(wrong: str, tmp_path: Path) -> None:
