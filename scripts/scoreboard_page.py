@@ -371,8 +371,10 @@ def svg(rows_of_target):
         text(x, y + 16, f"{tick}%", ' text-anchor="middle"')
     text(left + width / 2, y + 36, "share of the functions compiled, in percent; each function has one atomic or fence", ' text-anchor="middle"')
     size = f'width="{left + width + right}" height="{y + 48}" viewBox="0 0 {left + width + right} {y + 48}"'
-    style = "<style>text { font: 12px sans-serif; fill: #333 }\n@media (prefers-color-scheme: dark) { text { fill: #ccc } }</style>"
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}><title>{title}</title>{style}'
+    # Dark on white, whatever is around it: the dark themes of the book turn the lightness of a drawing around.
+    style = "<style>text { font: 12px sans-serif; fill: #333 }</style>"
+    ground = '<rect width="100%" height="100%" fill="#fff"/>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}><title>{title}</title>{style}\n{ground}'
     return "\n".join([head, *parts, *bars, "</svg>"]) + "\n"
 
 

@@ -52,7 +52,9 @@ pub fn svg(all: &[Results]) -> String {
     );
     let mut line = |text: String| writeln!(svg, "{text}").expect("a string takes all");
     line(format!("<title>{TITLE}</title>"));
-    line("<style>text { font: 12px sans-serif; fill: #333 } @media (prefers-color-scheme: dark) { text { fill: #ccc } }</style>".into());
+    // Dark on white, whatever is around it: the dark themes of a page may turn the lightness of a drawing around.
+    line("<style>text { font: 12px sans-serif; fill: #333 }</style>".into());
+    line("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>".into());
     line(format!("<text x=\"10\" y=\"22\" style=\"font-size: 15px; font-weight: bold\">{TITLE}</text>"));
     let mut x = 10;
     for Part { words, color, .. } in &PARTS {

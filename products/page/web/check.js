@@ -11,7 +11,7 @@ const engine = new Engine("ptx_atomics_check");
 const AROUND = 3;
 const LEVELS = {
   error: "Wrong: an execution shows it",
-  possible: "Possibly wrong: not proved, and no execution shows it",
+  possible: "Possibly wrong: neither proved nor shown for a launch that is known",
   warning: "The manual asks for it",
   note: "Right, and more than is needed",
   "not-checked": "Not checked",

@@ -45,7 +45,8 @@
     const cells = (row) => row.map((number) => texts[number]);
     const asked = rows.map(cells).filter((row) => row.every((cell, index) => is(names[index], cell, chosen[names[index]])));
     if (asked.length === 0) return { count: 0, html: "<p>No row has what is asked for.</p>" };
-    const shown = (cell, index) => `<td>${(SHOWN[names[index]] ?? safe)(cell, title)}`;
+    // On a telephone a cell stands on a line of its own, with the name of its column.
+    const shown = (cell, index) => `<td data-column="${names[index]}">${(SHOWN[names[index]] ?? safe)(cell, title)}`;
     const body = asked.map((row) => `<tr>${row.map(shown).join("")}`).join("");
     const columns = names.map((name) => `<th scope="col">${name}`).join("");
     return { count: asked.length, html: `<div class="table-wrapper"><table><thead><tr>${columns}<tbody>${body}</table></div>` };
