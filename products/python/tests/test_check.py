@@ -62,9 +62,10 @@ def test_the_command_of_a_finding_repeats_its_execution(wrong: str, monkeypatch:
     monkeypatch.setenv("PTX_ATOMICS_CACHE", str(tmp_path / "a cache"))
     for kernel in [wrong, {"ptx": wrong}, SimpleNamespace(inspect_asm=lambda: {1: wrong, 2: wrong + "\n"})]:
         for report in [ptx_atomics.check(kernel), ptx_atomics.races(kernel)]:
+            assert f"repeat it: {(report.wrong[0].execution or {})['command']}" in str(report)
             for finding in report.wrong:
                 command = (finding.execution or {})["command"]
-                assert f"repeat it: {command}" in str(report) and command == finding.raw["execution"]["command"]
+                assert command == finding.raw["execution"]["command"]
                 words = shlex.split(command)
                 done = subprocess.run([_command.path(), *words[1:]], capture_output=True, text=True)
                 assert done.returncode == 1 and "race" in done.stderr, done.stderr

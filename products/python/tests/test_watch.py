@@ -11,7 +11,7 @@ from typing import Any, Dict
 import pytest
 
 import ptx_atomics
-from ptx_atomics import _watch
+from ptx_atomics import _kernel, _watch
 from ptx_atomics._kernel import Program
 
 FAKE = Path(__file__).parent / "fake"
@@ -111,7 +111,7 @@ def test_a_damaged_report_is_made_again(wrong: str) -> None:
     watch = _watch.Watch("warn")
     watch.is_silent = True
     watch(Program("shift", wrong))
-    for path in _watch.folder().iterdir():
+    for path in _kernel.cache().glob("*.json"):
         path.write_text("{")
     again = _watch.Watch("raise")
     with pytest.raises(ptx_atomics.FindingsError):
