@@ -89,7 +89,7 @@ mod exports {
     /// What a question in the words of a language asks for, as JSON; nothing if it names no operation: [`crate::words`].
     #[wasm_bindgen]
     pub fn said(text: &str) -> Option<String> {
-        crate::words::said(text).map(|fields| serde_json::Value::Object(fields).to_string())
+        serde_json::to_string(&crate::words::said(text)?).ok()
     }
 
     /// The values that the fields may have: [`crate::choices`].

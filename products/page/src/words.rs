@@ -1,9 +1,13 @@
 //! The names that languages have for atomics, and what a question in their words asks for: `atomicAdd, acquire, sm_90`.
 
+use std::ops::Range;
+
 use itertools::Itertools;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// A name of a language.
+#[derive(Clone)]
 pub struct Word {
     /// As a program spells it, without its arguments.
     pub name: String,
@@ -258,9 +262,42 @@ pub fn words() -> impl Iterator<Item = Word> {
     })
 }
 
-/// The fields of the explorer that a text asks for, as a JSON object; nothing if no operation is named.
-pub fn said(text: &str) -> Option<Map<String, Value>> {
-    let word = word(text)?;
+/// What a text asks for.
+#[derive(Serialize)]
+pub struct Said {
+    /// The fields of the explorer for the operation with the longest name.
+    pub fields: Map<String, Value>,
+    /// The parts of the text that name further operations, in their order: each is a question.
+    pub others: Vec<String>,
+}
+
+/// What a text asks for; nothing if no operation is named.
+pub fn said(text: &str) -> Option<Said> {
+    let named = operations(text);
+    let longest = named.iter().enumerate().max_by_key(|(index, (name, _))| (name.len(), std::cmp::Reverse(*index)));
+    let (answered, (_, word)) = longest?;
+    // The words beside an operation are up to the next one.
+    let starts: Vec<usize> = named.iter().skip(1).map(|(name, _)| name.start).collect();
+    let bounds = [0].into_iter().chain(starts.iter().copied()).zip(starts.iter().copied().chain([text.len()]));
+    let mut parts: Vec<&str> = bounds.map(|(start, end)| &text[start..end]).collect();
+    let own = parts.remove(answered);
+    let gpu = tokens(text).into_iter().find(|token| token.starts_with("sm_"));
+    let others = parts.into_iter().map(|part| {
+        let part = bare(part);
+        gpu.as_ref().filter(|gpu| !part.contains(gpu.as_str())).map_or(part.to_owned(), |gpu| format!("{part} {gpu}"))
+    });
+    Some(Said { fields: fields(word, own, gpu.as_deref()), others: others.collect() })
+}
+
+/// A part of a question without the words that lead to the next part.
+fn bare(part: &str) -> &str {
+    let part = part.trim().trim_end_matches([',', ';', '.']);
+    let ends = ["then", "and"].iter().find_map(|word| part.strip_suffix(word));
+    ends.filter(|rest| rest.ends_with([' ', ','])).map_or(part, bare)
+}
+
+/// The fields of the explorer for an operation, with the words beside it.
+fn fields(word: &Word, text: &str, gpu: Option<&str>) -> Map<String, Value> {
     let tokens = tokens(text);
     let find = |of: &[(&'static str, &'static str)]| {
         let known = |token: &String| of.iter().find(|(word, _)| word == token).map(|(_, value)| *value);
@@ -287,10 +324,10 @@ pub fn said(text: &str) -> Option<Map<String, Value>> {
     let numbered = [("addrspace(3)", "shared"), ("addrspace(1)", "global")];
     let numbered = numbered.iter().find(|(words, _)| text.contains(words)).map(|(_, space)| *space);
     set("space", numbered.or(find(&SPACES)).unwrap_or("global"));
-    if let Some(sm) = tokens.iter().find(|token| token.starts_with("sm_")) {
-        set("a.mcpu", sm);
+    if let Some(gpu) = gpu {
+        set("a.mcpu", gpu);
     }
-    Some(fields)
+    fields
 }
 
 /// The words of a text in lower case, without what stands in front of orderings and scopes.
@@ -304,26 +341,35 @@ fn tokens(text: &str) -> Vec<String> {
     words.map(bare).filter(|word| !word.is_empty()).collect()
 }
 
-/// The name that a text has: the longest one, of which its last part is enough, as `fetch_add` of `cuda::atomic_ref<…>.fetch_add`.
-fn word(text: &str) -> Option<Word> {
+/// The operations that a text names, in their order, and where. Of a name its last part is enough, as `fetch_add` of
+/// `cuda::atomic_ref<…>.fetch_add`; of names in the same place the longest counts.
+fn operations(text: &str) -> Vec<(Range<usize>, Word)> {
     let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-    let has = |name: &str| {
-        text.match_indices(name)
-            .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + name.len()..].chars().next()))
+    let is_whole = |name: &Range<usize>| {
+        !is_part(text[..name.start].chars().next_back()) && !is_part(text[name.end..].chars().next())
     };
     let is_of = |word: &Word| match word.language {
         "libcu++" => text.contains("cuda::"),
         "Rust" => ["Ordering::", "AtomicU", "AtomicI", "AcqRel", "SeqCst"].iter().any(|own| text.contains(own)),
         _ => true,
     };
-    let score = |word: &Word| {
+    let mut named: Vec<(Range<usize>, Word)> = Vec::new();
+    for word in words() {
         let last = word.name.rsplit("::").next().unwrap_or_default();
-        let len = [&*word.name, last].into_iter().filter(|name| has(name)).map(str::len).max()?;
-        Some((len, is_of(word)))
-    };
-    let named = words().filter_map(|word| Some((score(&word)?, word)));
+        let names = [&*word.name, last].into_iter().unique();
+        let places = names.flat_map(|name| text.match_indices(name).map(|(at, name)| at..at + name.len()));
+        named.extend(places.filter(is_whole).map(|place| (place, word.clone())));
+    }
     // Of the same length, the first one that is of the language of the text.
-    named.sorted_by_key(|(score, _)| std::cmp::Reverse(*score)).next().map(|(_, word)| word)
+    named.sort_by_key(|(place, word)| std::cmp::Reverse((place.len(), is_of(word))));
+    let mut chosen: Vec<(Range<usize>, Word)> = Vec::new();
+    for (place, word) in named {
+        if chosen.iter().all(|(other, _)| place.end <= other.start || other.end <= place.start) {
+            chosen.push((place, word));
+        }
+    }
+    chosen.sort_by_key(|(place, _)| place.start);
+    chosen
 }
 
 /// The chapter with all names, each with a link that asks the explorer for it.
@@ -359,7 +405,7 @@ mod tests {
     /// What a text asks for: operation, ordering, scope, type, space, and a GPU if it names one.
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let fields = said(text).unwrap_or_default();
+        let fields = said(text).map(|said| said.fields).unwrap_or_default();
         let values = ["operation", "ordering", "scope", "type", "space", "a.mcpu"]
             .map(|name| fields.get(name).and_then(Value::as_str));
         assert_eq!(values.into_iter().flatten().collect::<Vec<_>>().join(" "), expected, "{text}");
@@ -387,12 +433,31 @@ mod tests {
         check("how do I cook rice", "");
     }
 
+    #[test]
+    fn each_operation_of_a_question_is_answered() {
+        let check = |text: &str, fields: &str, others: &[&str]| {
+            check(text, fields);
+            let found = said(text).map(|said| said.others).unwrap_or_default();
+            assert_eq!(found, others, "{text}");
+            // Each of the others is a question with an answer.
+            assert!(found.iter().all(|other| said(other).is_some_and(|said| said.others.is_empty())), "{text}");
+        };
+        let others = ["atomicAdd on shared memory"];
+        check("__threadfence then atomicAdd on shared memory", "fence seq_cst gpu i32 global", &others);
+        check(
+            "atomicAdd(float*), then atomicExch(int*) release sm_80",
+            "xchg release gpu i32 global sm_80",
+            &["atomicAdd(float*) sm_80"],
+        );
+        check("atomicAdd, acquire", "add acquire gpu i32 global", &[]);
+    }
+
     /// Each name is understood as it is written, and asks for something that some GPU has.
     #[test]
     fn every_name_is_understood() {
         assert!(words().count() > 100);
         for word in words() {
-            let fields = said(&word.name).unwrap_or_default();
+            let fields = said(&word.name).map(|said| said.fields).unwrap_or_default();
             let [operation, ordering, scope] =
                 ["operation", "ordering", "scope"].map(|name| fields.get(name).and_then(Value::as_str));
             assert_eq!(

@@ -13,9 +13,12 @@ let latest = 0;
 async function hear() {
   const words = form.elements.say.value.trim();
   const said = words === "" ? undefined : await engine.call("said", words).catch(() => undefined);
-  document.querySelector("#said").textContent = words !== "" && !said ? "No atomic operation is named: try atomicAdd, fetch_add, atomicrmw add, __threadfence." : "";
+  const { fields, others } = said ? JSON.parse(said) : { fields: {}, others: [] };
+  const links = others.flatMap((other) => [" ", element("a", { href: `#${new URLSearchParams({ say: other })}` }, other)]);
+  const none = "No atomic operation is named: try atomicAdd, fetch_add, atomicrmw add, __threadfence.";
+  document.querySelector("#said").replaceChildren(...(words !== "" && !said ? [none] : []), ...(links.length > 0 ? ["Another operation that is named, with its answer:", ...links] : []));
   if (!said) return;
-  for (const [name, value] of Object.entries(JSON.parse(said))) form.elements[name].value = value;
+  for (const [name, value] of Object.entries(fields)) form.elements[name].value = value;
   for (const name of ["operation", "ordering", "type"]) await adjust(name).catch(() => {});
 }
 
