@@ -155,8 +155,26 @@ impl Places {
 /// `.file 1 "a.cu"`: the number and the path.
 fn file(line: &str) -> Option<(u32, String)> {
     let (number, rest) = line.strip_prefix(".file")?.trim_start().split_once(char::is_whitespace)?;
-    let name = rest.trim_start().strip_prefix('"')?.split('"').next()?;
-    Some((number.parse().ok()?, name.to_owned()))
+    Some((number.parse().ok()?, path(rest.trim_start().strip_prefix('"')?)))
+}
+
+/// The path up to its closing quote. nvcc writes the bytes of a path; LLVM writes `\303` for a byte that is not ASCII, and a backslash
+/// before a quote or a backslash.
+fn path(quoted: &str) -> String {
+    let (mut path, mut rest) = (Vec::new(), quoted.as_bytes());
+    loop {
+        rest = match *rest {
+            [] | [b'"', ..] => return String::from_utf8_lossy(&path).into_owned(),
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ref rest @ ..] => {
+                path.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest
+            }
+            [b'\\', byte @ (b'"' | b'\\'), ref rest @ ..] | [byte, ref rest @ ..] => {
+                path.push(byte);
+                rest
+            }
+        };
+    }
 }
 
 /// The first three numbers of a text.
@@ -186,6 +204,20 @@ mod tests {
         check(&[".loc 1 0 5"], &[]);
         check(&[".loc 7 20 5"], &[]);
         check(&["ret;"], &[]);
+    }
+
+    #[test]
+    fn paths_are_read_as_nvcc_and_llvm_write_them() {
+        let check = |quoted: &str, expected: &str| {
+            let text = format!(".file 1 \"{quoted}\"\n.file 2 \"b.cu\", 1700000000, 12\n.loc 1 2 3\n");
+            assert_eq!(Places::of(&text).files(), [expected, "b.cu"]);
+            assert_eq!(Places::of(&text).at(3).map(|at| at[0].file.clone()).as_deref(), Some(expected));
+        };
+        check("/tmp/ü/kernel ñ.cu", "/tmp/ü/kernel ñ.cu");
+        check(r"/tmp/\303\274/kernel \303\261.cu", "/tmp/ü/kernel ñ.cu");
+        check(r#"a\"b\\c.cu"#, r#"a"b\c.cu"#);
+        check(r"C:\src\400.cu", r"C:\src\400.cu");
+        check(r"\377.cu", "\u{fffd}.cu");
     }
 
     #[test]
