@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::LazyLock,
@@ -70,6 +71,8 @@ pub fn trials() -> Vec<Trial> {
     }
     trials.push(trial("llc's flags".to_owned(), (!exists(tool("llc"))).then_some("llc"), llc));
     trials.push(trial("without CUDA's headers".to_owned(), missing, without_headers));
+    trials.push(Trial::test("the nvcc of CUDA_HOME, of CUDA_PATH or in the PATH comes before clang", chosen_nvcc));
+    trials.push(Trial::test("a header of cuRAND that CUDA lacks is empty for clang", without_curand));
     trials
 }
 
@@ -152,7 +155,7 @@ fn without_headers() -> Result<(), Failed> {
     fs::create_dir(&bin)?;
     for program in ["bash", "realpath", "dirname", "basename", "mktemp", tool("clang")] {
         let path = success(Command::new("which").arg(program))?;
-        std::os::unix::fs::symlink(path.trim(), bin.join(program))?;
+        symlink(path.trim(), bin.join(program))?;
     }
     let mut command = Command::new(bin.join("bash"));
     command.arg(script).args(["k.cu", "k.ll"]).current_dir(folder.path()).env("PATH", &bin);
@@ -169,13 +172,88 @@ fn without_headers() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Programs in a folder by their names, as shell scripts; and the other programs that `to-llvm-ir.sh` calls.
+fn programs(folder: &Path, own: &[(&str, &str)]) -> Result<(), Failed> {
+    fs::create_dir_all(folder)?;
+    for (name, body) in own {
+        // What stands behind `-o` is the output.
+        let read = "out=; while [ $# -gt 0 ]; do case $1 in --version) echo 'clang version 22.1.0'; exit ;; -o) out=$2 ;; \
+                    -idirafter) after=$2 ;; esac; shift; done";
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{read}\n{body}\n"))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    }
+    for program in ["bash", "sh", "realpath", "dirname", "mktemp", "touch", "rm", "cat"] {
+        let path = success(Command::new("which").arg(program))?;
+        let _ = symlink(path.trim(), folder.join(program));
+    }
+    Ok(())
+}
+
+/// A line of a shell script that writes PTX of a kernel.
+fn writes(kernel: &str) -> String {
+    format!(
+        "printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.visible .entry {kernel}() {{ ret; }}' >\"$out\""
+    )
+}
+
+/// `check --races k.cu` in a folder, of which the PATH is a folder in it.
+fn compiled(folder: &Path, path: &str, variables: &[(&str, &str)], options: &[&str]) -> Result<String, Failed> {
+    fs::write(folder.join("k.cu"), "__global__ void k() {}\n")?;
+    let mut command = ptx_atomics();
+    command.args(["check", "--races", "k.cu", "--block", "32"]).args(options).current_dir(folder);
+    command.env_remove("CUDA_HOME").env_remove("CUDA_PATH").env("LLVM", "22").env("PATH", folder.join(path));
+    command.envs(variables.iter().map(|(name, value)| (name, folder.join(value))));
+    success(&mut command)
+}
+
+fn chosen_nvcc() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    programs(&at("home/bin"), &[("nvcc", &writes("of_home"))])?;
+    programs(&at("path/bin"), &[("nvcc", &writes("of_path"))])?;
+    programs(&at("both"), &[("nvcc", &writes("in_path")), ("clang-22", &writes("of_clang"))])?;
+    programs(&at("clang"), &[("clang-22", &writes("of_clang"))])?;
+    // A folder of CUDA as NVIDIA's packages for Python make it, without nvcc.
+    fs::create_dir_all(at("headers/include"))?;
+    fs::write(at("headers/include/cuda_runtime.h"), "")?;
+    let (home, path, headers) = (("CUDA_HOME", "home"), ("CUDA_PATH", "path"), ("CUDA_HOME", "headers"));
+    for (programs, variables, options, kernel) in [
+        ("both", &[home, path][..], &[][..], "of_home"),
+        ("both", &[path], &[], "of_path"),
+        ("both", &[headers, path], &[], "of_path"),
+        ("both", &[headers], &[], "in_path"),
+        ("both", &[], &[], "in_path"),
+        ("clang", &[headers], &[], "of_clang"),
+        ("both", &[headers, path], &["--cc", "clang-22"], "of_clang"),
+    ] {
+        let said = compiled(folder.path(), programs, variables, options)?;
+        assert!(said.contains(&format!("{kernel}: free")), "{programs} {variables:?} {options:?}: {said}");
+    }
+    Ok(())
+}
+
+fn without_curand() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    let asks =
+        format!("[ -f \"$after/curand_mtgp32_kernel.h\" ] && echo \"$after\" >'{}' || exit 1", at("after").display());
+    programs(&at("clang"), &[("clang-22", &format!("{asks}\n{}", writes("k")))])?;
+    fs::create_dir_all(at("cuda/include"))?;
+    fs::write(at("cuda/include/cuda_runtime.h"), "")?;
+    compiled(folder.path(), "clang", &[("CUDA_HOME", "cuda")], &[])?;
+    let after = fs::read_to_string(at("after"))?;
+    assert!(!Path::new(after.trim()).exists(), "{after} is not removed");
+    Ok(())
+}
+
 /// llc's own flags, and inputs: what has no atomics comes out as llc writes it, what has some as llc with the plugin does.
 fn llc() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     // The program of this name, and the command by it.
     let own = testing::binary().with_file_name("ptx-atomics-llc");
     let link = folder.path().join("ptx-atomics-llc");
-    std::os::unix::fs::symlink(testing::binary(), &link)?;
+    symlink(testing::binary(), &link)?;
     let response = folder.path().join("flags");
     fs::write(&response, "-mcpu=sm_80 -mattr=+ptx78")?;
     let response = format!("@{}", response.display());

@@ -616,8 +616,8 @@ pub struct LspArgs {
 /// How sources are compiled.
 #[derive(Args, Clone, Default)]
 pub struct SourceArgs {
-    /// The compiler of a source, a clang, an nvcc or a rustc [default: of CUDA, C and C++ the clang on this LLVM, or else nvcc; of
-    /// Rust a rustc on this LLVM]
+    /// The compiler of a source, a clang, an nvcc or a rustc [default: of CUDA the nvcc in CUDA_HOME, CUDA_PATH or the PATH; else, and of
+    /// C and C++, the clang on this LLVM; of Rust a rustc on this LLVM]
     #[arg(long, value_name = "PROGRAM", help_heading = "Sources")]
     pub cc: Option<String>,
     /// Flags for it, as -Iinclude -DN=4

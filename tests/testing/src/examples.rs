@@ -81,7 +81,12 @@ pub fn rustc_missing(name: &str) -> Option<&'static str> {
 /// Compiles a source file by `scripts/to-llvm-ir`, which the variables control.
 pub fn to_llvm_ir(input: &Path, variables: &[(&str, &str)]) -> Result<tempfile::NamedTempFile, Failed> {
     let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
-    success(script().arg(input).arg(output.path()).envs(variables.iter().copied()))?;
+    let mut script = script();
+    // The nvcc that a user has chosen knows none of the plugins of clang.
+    if input.extension().is_some_and(|ending| ending == "cu") {
+        script.env("CC", tool("clang"));
+    }
+    success(script.arg(input).arg(output.path()).envs(variables.iter().copied()))?;
     Ok(output)
 }
 

@@ -92,7 +92,7 @@ fn of_program(args: &CheckArgs, program: Program) -> Result<Read, Errors> {
             let how = Compile::of_check(args);
             let program = Program { kind, input, ir, path: path.clone(), gpu };
             let ptx = how.ptx(&program).map_err(|(errors, _)| errors)?.input();
-            ir = how.has_llvm_ir().then(|| how.made(&path, Made::LlvmIr)).transpose()?;
+            ir = how.has_llvm_ir(&path).then(|| how.made(&path, Made::LlvmIr)).transpose()?;
             (ptx, true)
         }
         Kind::Ptx | Kind::Binary => (input, false),

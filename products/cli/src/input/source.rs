@@ -1,8 +1,10 @@
 //! How a program of any kind becomes PTX, or LLVM IR.
 
 use std::{
-    env, fs,
-    io::ErrorKind,
+    env,
+    ffi::OsStr,
+    fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     str::FromStr,
@@ -18,7 +20,7 @@ use strum::Display;
 use super::{Failure, Kind, Program, cannot};
 use crate::{
     cli::{CheckArgs, SourceArgs, TargetArgs},
-    render,
+    progress, render,
 };
 
 /// Compiles kernels to LLVM IR, or to PTX.
@@ -90,16 +92,18 @@ impl<'a> Compile<'a> {
 
     /// The PTX of a program, in which we have lowered the atomics, unless it is PTX already.
     pub fn ptx(&self, program: &Program) -> Result<Ptx, Failure> {
+        let is_ptx = program.kind == Kind::Source && (self.is_unoptimized || !self.has_llvm_ir(&program.path));
+        let made = if is_ptx { Made::Ptx } else { Made::LlvmIr };
         let input = match program.kind {
-            Kind::Source if self.is_unoptimized || !self.has_llvm_ir() => {
-                let ptx = self.made(&program.path, Made::Ptx).map_err(alone)?;
-                if !(self.has_llvm_ir() && requires_pass(&ptx)) {
+            Kind::Source if made == Made::Ptx => {
+                let ptx = self.made(&program.path, made).map_err(alone)?;
+                if !(self.has_llvm_ir(&program.path) && requires_pass(&ptx)) {
                     let name = format!("the PTX of {}", program.input.name());
                     return text(Input::new(name, ptx.bytes()));
                 }
                 self.made(&program.path, Made::LlvmIr).map_err(alone)?
             }
-            Kind::Source => self.made(&program.path, Made::LlvmIr).map_err(alone)?,
+            Kind::Source => self.made(&program.path, made).map_err(alone)?,
             _ => program.input.clone(),
         };
         let language = match program.kind {
@@ -134,19 +138,20 @@ impl<'a> Compile<'a> {
         }
     }
 
-    /// Whether the compiler gives LLVM IR, which nvcc does not.
-    pub fn has_llvm_ir(&self) -> bool {
-        let name = self.source.cc.as_deref().and_then(|cc| Path::new(cc).file_name()?.to_str());
-        name.is_none_or(|name| !name.starts_with("nvcc"))
+    /// Whether the compiler of a source gives LLVM IR, which nvcc does not.
+    pub fn has_llvm_ir(&self, path: &Path) -> bool {
+        match &self.source.cc {
+            Some(cc) => !Path::new(cc).file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("nvcc")),
+            None => path.extension() != Some(OsStr::new("cu")) || !has_nvcc(),
+        }
     }
 
     /// What a compiler makes of a source; its name is that of the source.
     pub fn made(&self, path: &Path, made: Made) -> Result<Input, Errors> {
         let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
         let output = folder.path().join("kernel");
-        let mut command = Command::new("bash");
-        command.args(["-c", SCRIPT, "to-llvm-ir"]).arg(path).arg(&output).args(&self.source.flags);
-        command.env("ROOT", kept()).env("SHOWN", kept());
+        let mut command = script();
+        command.arg(path).arg(&output).args(&self.source.flags);
         command.env("PLAIN", if made == Made::Ptx { "1" } else { "" });
         command.env("CC", self.source.cc.as_deref().unwrap_or_default());
         if let Some(gpu) = self.target.gpu() {
@@ -160,7 +165,12 @@ impl<'a> Compile<'a> {
             let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
             Errors::from(Diagnostic { notes, ..Diagnostic::new(message) }.help(help))
         };
-        let done = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        // The names of stages are the script's output, and are shown while it runs.
+        command.env("STAGES", "1").stdout(io::stderr()).stdin(Stdio::null());
+        let bar = progress::spinner(&format!("compiling '{}' to {made}", path.display()));
+        let done = command.output();
+        bar.finish_and_clear();
+        let done = done.map_err(|error| match error.kind() {
             ErrorKind::NotFound => fails(": there is no bash in the PATH", Vec::new()),
             _ => cannot("compile", path, &error),
         })?;
@@ -182,6 +192,19 @@ fn requires_pass(ptx: &Input) -> bool {
     let (module, _) = Module::read_partly(ptx.text().unwrap_or_default());
     let declared = module.functions().filter(|function| function.body.is_none());
     declared.into_iter().any(|function| function.name.starts_with(marker::PREFIX))
+}
+
+/// The script, which takes its arguments.
+fn script() -> Command {
+    let mut command = Command::new("bash");
+    command.args(["-c", SCRIPT, "to-llvm-ir"]).env("ROOT", kept()).env("SHOWN", kept());
+    command
+}
+
+/// Whether a user has chosen an nvcc for CUDA: by `CUDA_HOME`, `CUDA_PATH` or the `PATH`.
+fn has_nvcc() -> bool {
+    let found = script().arg("--find-nvcc").stdin(Stdio::null()).output();
+    found.is_ok_and(|found| found.status.success())
 }
 
 fn alone(errors: Errors) -> Failure {

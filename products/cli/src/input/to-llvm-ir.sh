@@ -7,13 +7,15 @@
 #   OPT=2                 the optimization level; 3 for Rust
 #   SHOWN=.               what stands for ROOT in the names of source files
 #   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
-#   CC=nvcc               the compiler; else clang, for CUDA's PTX nvcc if there is no clang, and for Rust NVPTX_RUSTC
+#   CC=nvcc               the compiler; else clang, for Rust NVPTX_RUSTC, and for CUDA's PTX the nvcc of CUDA_HOME, of CUDA_PATH or in the
+#                         PATH, or if there is no clang any nvcc
 #   CUDA_HOME=FOLDER      where CUDA is; else CUDA_PATH, /usr/local/cuda, NVIDIA's packages of a Python in the PATH, and .tools in ROOT
 #   FLAGS=...             more flags for the compiler, between spaces
 #   LLVM=23               the compilers of another LLVM than 22
+#   STAGES=2              the file descriptor for the name of a stage that takes long
 #   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; else the first that will do of --rustcs
 # A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, --rustcs all that it looks for,
-# and --find-cuda the folder of CUDA.
+# --find-cuda the folder of CUDA, and --find-nvcc the nvcc of CUDA_HOME, of CUDA_PATH or in the PATH.
 set -euo pipefail
 root=${ROOT:?the folder for what is kept}
 input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT [FLAG...]} output=${2:-}
@@ -64,6 +66,7 @@ rust() {
   exec 9>"$core/lock"
   flock 9
   if [ ! -e "$core/done" ]; then
+    echo "compiling the core of $("$rustc" -V) for GPUs, which is done once" >&"${STAGES:-2}"
     local crate=(-C opt-level=3 --crate-type rlib -Zforce-unstable-if-unmarked --out-dir "$core" -L "$core")
     "$rustc" "${target[@]}" "${crate[@]}" --crate-name core "$library/core/src/lib.rs"
     # A crate that uses core asks for compiler_builtins, of which kernels need nothing.
@@ -138,6 +141,18 @@ cuda() {
   return 1
 }
 
+# The nvcc that a user has chosen: that of a named folder of CUDA, or that in the PATH.
+chosen_nvcc() {
+  local folder
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}"; do
+    if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ]; then
+      echo "$folder/bin/nvcc"
+      return
+    fi
+  done
+  command -v nvcc
+}
+
 wheels="nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-curand nvidia-cuda-nvcc nvidia-nvvm"
 
 # CUDA by clang. It wants all headers in one folder, but for those that -isystem names.
@@ -151,7 +166,11 @@ cuda_by_clang() {
     exit 127
   fi
   if folder=$(cuda include/cuda_runtime.h); then
-    language+=("--cuda-path=$folder")
+    # clang includes a header of cuRAND that no kernel needs: an empty one is found where CUDA has none.
+    empty=$(mktemp -d)
+    trap 'rm -r "$empty"' EXIT
+    touch "$empty/curand_mtgp32_kernel.h"
+    language+=("--cuda-path=$folder" -idirafter "$empty")
     for part in "$folder"/include/cccl "${folder%/*}"/{cuda_nvcc,cuda_cccl,curand}/include; do
       [ ! -d "$part" ] || language+=(-isystem "$part")
     done
@@ -176,7 +195,7 @@ missing_cuda() {
 cuda_by_nvcc() {
   local nvcc=${CC:-} folder
   if [ -z "$nvcc" ]; then
-    nvcc=$(command -v nvcc) || { folder=$(cuda bin/nvcc) && nvcc=$folder/bin/nvcc; } || missing nvcc "\`python3 -m pip install $wheels\` installs it"
+    nvcc=$(chosen_nvcc) || { folder=$(cuda bin/nvcc) && nvcc=$folder/bin/nvcc; } || missing nvcc "\`python3 -m pip install $wheels\` installs it"
   fi
   if [ -z "${PLAIN:-}" ]; then
     echo "error: nvcc makes no LLVM IR; a clang on LLVM $llvm does" >&2
@@ -195,7 +214,7 @@ cuda_by() {
   case ${cc##*/} in
     nvcc*) echo nvcc ;;
     ?*) echo clang ;;
-    *) if [ -n "${PLAIN:-}" ] && ! (clang_on_llvm) >/dev/null 2>&1; then echo nvcc; else echo clang; fi ;;
+    *) if [ -n "${PLAIN:-}" ] && { chosen_nvcc || ! (clang_on_llvm); } >/dev/null 2>&1; then echo nvcc; else echo clang; fi ;;
   esac
 }
 
@@ -211,6 +230,7 @@ freestanding=(--target=nvptx64-nvidia-cuda "-march=$cpu" -Xclang -target-feature
 case "$input" in
   --find-rustc) rustc_with_core ;;
   --find-cuda) cuda include/cuda_runtime.h ;;
+  --find-nvcc) chosen_nvcc ;;
   --rustcs) printf '%s\n' $rustcs ;;
   *.rs) rust ;;
   *.cu) "cuda_by_$(cuda_by)" ;;
