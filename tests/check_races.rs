@@ -1,7 +1,9 @@
 //! `ptx-atomics check --races`: a kernel of each verdict, every format, executions that repeat, and what is no kernel.
 
 use std::{
+    fs,
     io::Write,
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -26,6 +28,8 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("JUnit", junit),
         Trial::test("launches", launches),
         Trial::test("pointers that may be the same", aliases),
+        Trial::test("a remedy is in the words of the source's language", languages),
+        Trial::test("the source of a path that is not ASCII, and of inlined code", sources),
         Trial::test("what is no PTX is an error", no_ptx),
         Trial::test("what is damaged costs nothing else", damaged),
         Trial::test("wrong usage is exit status 2", usage),
@@ -222,6 +226,65 @@ fn aliases() -> Result<(), Failed> {
     assert!(!stdout.contains("own: free"), "{stdout}");
     let (_, stdout, _) = check(&["-", "--grid", "1"], OWN)?;
     assert!(stdout.contains("if pointers of different parameters and variables do not overlap"), "{stdout}");
+    Ok(())
+}
+
+/// A kernel with two races: of shared words within a CTA, and of a global word across CTAs. Its sources are in a folder: a file, of which LLVM
+/// writes the bytes that are not ASCII as octal numbers, and `lib.h`, from which the read of the first race is inlined.
+fn with_sources(folder: &Path, file: &str) -> Result<String, Failed> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(file), "kernel\n  write_own(s);\n  x = next(s);\n  write_all(p);\n")?;
+    fs::write(folder.join("lib.h"), "// library\n  read_next(s);\n")?;
+    let quoted = |name: &str| {
+        let path = folder.join(name).display().to_string();
+        path.bytes()
+            .map(|byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("\\{byte:03o}") })
+            .collect::<String>()
+    };
+    Ok(format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"{}\"\n.file 2 \"{}\"\n\
+         .visible .entry k(.param .u64 p) .reqntid 64\n{{\n.reg .b32 %r<7>;\n.reg .b64 %rd<2>;\n.shared .align 4 .b8 s[512];\n\
+         ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r4, %r2, %r3;\n\
+         .loc 1 2 3\nst.shared.u32 [%r4], %r1;\n.loc 2 2 3, function_name $L, inlined_at 1 3 7\nld.shared.u32 %r5, [%r4+4];\n\
+         .loc 1 4 3\nmov.u32 %r6, %ctaid.x;\nst.global.u32 [%rd1], %r6;\nret;\n}}\n",
+        quoted(file),
+        quoted("lib.h")
+    ))
+}
+
+fn languages() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    for (ending, barrier, across) in [
+        ("cu", "`__syncthreads();` before ", "`__threadfence()` after the first"),
+        ("rs", "`core::arch::nvptx::_syncthreads();` before ", "`fence(Ordering::Release)` after the first"),
+        ("py", "`tl.debug_barrier()` before ", "an atomic with `sem=\"release\"` after the first"),
+        ("c", "`bar.sync 0;` in front of ", "a release pattern behind the first"),
+    ] {
+        // All in one file: a header in C is for CUDA, too.
+        let text = with_sources(folder.path(), &format!("k.{ending}"))?.replace(".loc 2 2 3, ", ".loc 1 3 3, ");
+        let (status, _, stderr) = check(&["-", "--grid", "2"], &text)?;
+        assert_eq!(status, 1, "{stderr}");
+        for words in [barrier, across] {
+            assert!(stderr.contains(&format!("= help: {words}")), "{ending}: lacks {words}: {stderr}");
+        }
+    }
+    Ok(())
+}
+
+fn sources() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path().join("ü");
+    let text = with_sources(&folder, "kernel ñ.cu")?;
+    let (_, stdout, stderr) = check(&["-", "--grid", "1"], &text)?;
+    assert!(stdout.contains("k: race"), "{stdout}");
+    // A person reads both lines, and by which call the second one is here.
+    for words in ["lib.h:2:3", "read_next(s);", "write_own(s);", "kernel ñ.cu:3:7", "= note: inlined at "] {
+        assert!(stderr.contains(words), "lacks {words}: {stderr}");
+    }
+    // A file of a library stays unnamed: the place is that of its call.
+    let text = text.replace(".file 2 \"", ".file 2 \"/nowhere");
+    let (_, _, stderr) = check(&["-", "--grid", "1"], &text)?;
+    assert!(stderr.contains("x = next(s);") && !stderr.contains("inlined at"), "{stderr}");
     Ok(())
 }
 

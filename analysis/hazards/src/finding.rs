@@ -206,6 +206,15 @@ pub struct Remedy {
     pub help: String,
     /// The same as edits of the text; none where it takes more than an insertion.
     pub edits: Vec<Edit>,
+    /// The same as an execution has it, where that alone shows the finding.
+    pub executed: Option<ptx_execute::Remedy>,
+}
+
+impl Remedy {
+    /// A remedy in words alone.
+    pub fn words(help: impl Into<String>) -> Self {
+        Self { help: help.into(), edits: Vec::new(), executed: None }
+    }
 }
 
 /// An instruction to be put in.

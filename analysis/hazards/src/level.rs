@@ -55,7 +55,10 @@ impl Witness {
         Finding {
             first: found.other.as_ref().map(|site| site.line),
             lacks_fence: found.lacks_fence,
-            remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
+            remedy: found
+                .help
+                .clone()
+                .map(|help| Remedy { executed: Some(help.clone()), ..Remedy::words(help.to_string()) }),
             ..Finding::new(&launch.kernel, found.site.line, verdict, found.message.clone())
         }
     }

@@ -157,8 +157,9 @@ fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>>
         let line = flat.steps[*step].line;
         // Two instructions on one line are not told apart by an edit of it.
         let text = lines().filter(|own: &&Line| own.number == line).exactly_one().ok()?.text.as_str();
-        let [before, after] = with(text, access.sem, access.scope?)?;
-        Some(Change::InPlace { line, before, after })
+        let (sem, scope) = (access.sem, access.scope?);
+        let [before, after] = with(text, sem, scope)?;
+        Some(Change::InPlace { line, before, after, sem, scope })
     };
     let mut changes = steps.iter().map(change).collect::<Option<Vec<_>>>()?;
     changes.sort_by_key(Change::line);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use ptx_isa::{
-    Code, Function, Instruction, Line, Module,
+    Code, Function, Instruction, Line, Module, Scope, Sem,
     flat::{self, Flat, Library},
 };
 use web_time::Instant;
@@ -26,15 +26,9 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// In words. `place` names a line, and `short` leaves out what of an instruction is not to be said.
-    pub fn words(&self, place: impl Fn(u32) -> String, short: impl Fn(&str) -> String) -> String {
-        let changes = self.changes.iter().map(|change| match change {
-            Change::Barrier(line) => format!("`{BARRIER};` in front of {}", place(*line)),
-            Change::InPlace { line, before, after } => {
-                format!("`{}` in place of `{}` at {}", short(after), short(before), place(*line))
-            }
-        });
-        let changes: Vec<_> = changes.collect();
+    /// In words, of which `change` gives those of each change.
+    pub fn words(&self, change: impl Fn(&Change) -> String) -> String {
+        let changes: Vec<_> = self.changes.iter().map(change).collect();
         let with = if changes.len() == 1 { "with it" } else { "with these" };
         let what = match self.mends_all {
             true => "the kernel is proved free of races",
@@ -50,10 +44,20 @@ pub enum Change {
     /// [`BARRIER`], of all threads of the CTA, in front of a line.
     Barrier(u32),
     /// Another ordering or scope: the instruction of a line as it is, and what is to be there, both without a semicolon.
-    InPlace { line: u32, before: String, after: String },
+    InPlace { line: u32, before: String, after: String, sem: Sem, scope: Scope },
 }
 
 impl Change {
+    /// In words of PTX, at a place. `short` leaves out what of an instruction is not to be said.
+    pub fn words(&self, place: &str, short: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Barrier(_) => format!("`{BARRIER};` in front of {place}"),
+            Self::InPlace { before, after, .. } => {
+                format!("`{}` in place of `{}` at {place}", short(after), short(before))
+            }
+        }
+    }
+
     /// The line of PTX.
     pub fn line(&self) -> u32 {
         match self {

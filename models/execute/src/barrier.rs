@@ -6,7 +6,7 @@ use crate::{
     barriers::Barrier,
     code::{self, Pc, Reg},
     machine::{Cta, Machine},
-    report::FindingKind,
+    report::{FindingKind, Remedy},
     warp::{Lanes, Wait, Warp, each},
 };
 
@@ -132,8 +132,7 @@ impl Machine<'_> {
             if let Some((w, lanes, pc, others, at)) = apart {
                 let who = crate::finding::Who { cta: cta.index, thread: thread(w, others) };
                 let message = format!("threads of one warp meet at barrier {id} from different places");
-                let help =
-                    Some("`barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach".into());
+                let help = Some(Remedy::SameBarrier);
                 self.find(
                     cta,
                     FindingKind::DivergentBarrier,
@@ -154,8 +153,7 @@ impl Machine<'_> {
                 cta.threads,
                 cta.threads - arrived
             );
-            let help =
-                Some("all threads of the CTA at the barrier, or the number of threads as its second operand".into());
+            let help = Some(Remedy::AllArrive);
             self.find(cta, FindingKind::DivergentBarrier, thread(w, lanes), pc, None, None, message, help);
         }
     }

@@ -35,6 +35,6 @@ pub use self::{
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Dim3, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
-    report::{Finding, FindingKind, Missing, Note, Report, Site},
+    report::{Finding, FindingKind, Missing, Note, Remedy, Report, Site},
 };
 pub use ptx_isa::SourceLine;

@@ -17,7 +17,7 @@ use crate::{
     learned::Learned,
     memory::Global,
     random::Random,
-    report::{Finding, FindingKind, Missing, Report, Site},
+    report::{Finding, FindingKind, Missing, Remedy, Report, Site},
     shadow::{Races, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
@@ -150,9 +150,8 @@ const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// What would end the waiting where all bytes have come.
 const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
-/// The same, where they wait at a barrier of the CTA.
-const LACKS_THREADS: &str =
-    "all threads that the barrier is for, or the number of those that come as its second operand";
+/// The same, where they wait at the barrier of the cluster.
+const LACKS_CLUSTER: &str = "an arrival at the barrier of the cluster by all its threads";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
 /// How many instructions of warps pass until it is told how far the run has come.
@@ -559,17 +558,23 @@ impl<'r> Machine<'r> {
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
         let help = match (wait, missing) {
-            (Wait::Ready, _) => "a write of what the loop reads, by a thread that does not wait for this one",
-            (Wait::Barrier(_), _) => LACKS_THREADS,
-            (Wait::Cluster, _) => "`barrier.cluster.arrive` of all threads of the cluster",
-            (Wait::Gather(..), _) => "all lanes of the mask at the instruction, or a mask of the lanes that come to it",
-            (Wait::Mbarrier, Some(Missing::Arrivals)) => LACKS_ARRIVALS,
-            (Wait::Mbarrier, Some(Missing::Bytes)) => "`.expect_tx` of as many bytes as the copies of the phase bring",
-            (Wait::Mbarrier, None) => "as many arrivals and bytes in the phase as the mbarrier expects",
-            (Wait::Completion, _) => "`tcgen05.dealloc` of the columns that are taken, or all warps of the warpgroup",
+            (Wait::Barrier(_), _) => Remedy::AllArrive,
+            (Wait::Ready, _) => "a write of what the loop reads, by a thread that does not wait for this one".into(),
+            (Wait::Cluster, _) => LACKS_CLUSTER.into(),
+            (Wait::Gather(..), _) => {
+                "all lanes of the mask at the instruction, or a mask of the lanes that come to it".into()
+            }
+            (Wait::Mbarrier, Some(Missing::Arrivals)) => LACKS_ARRIVALS.into(),
+            (Wait::Mbarrier, Some(Missing::Bytes)) => {
+                "`.expect_tx` of as many bytes as the copies of the phase bring".into()
+            }
+            (Wait::Mbarrier, None) => "as many arrivals and bytes in the phase as the mbarrier expects".into(),
+            (Wait::Completion, _) => {
+                "`tcgen05.dealloc` of the columns that are taken, or all warps of the warpgroup".into()
+            }
         };
         let before = self.findings.found.len();
-        self.find(cta, FindingKind::Hang, thread, at, None, None, why, Some(help.to_owned()));
+        self.find(cta, FindingKind::Hang, thread, at, None, None, why, Some(help));
         if let Some(finding) = self.findings.found.get_mut(before) {
             finding.missing = missing.filter(|_| arrives(wait));
         }
@@ -586,7 +591,7 @@ impl<'r> Machine<'r> {
         other: Option<(Pc, Who)>,
         place: Option<String>,
         message: String,
-        help: Option<String>,
+        help: Option<Remedy>,
     ) {
         let second = other.map_or(pc, |(pc, _)| pc);
         if !self.findings.wants(kind, pc, second, self.options.findings) {
@@ -654,11 +659,11 @@ impl<'r> Machine<'r> {
             |step: Pc| matches!(&self.program.steps[step as usize].op, Op::Access(access) if access.is_read_only);
         let help = match grid {
             None if is_read_only(pc) => {
-                "a load without `.nc`, which is for memory that the kernel does not write".to_owned()
+                "a load without `.nc`, which is for memory that the kernel does not write".into()
             }
             None => self.would_order(record, earlier),
-            Some(_) if self.would_wait(earlier.agent) => WAIT.to_owned(),
-            Some(_) => format!("{WAIT}, and one in the grid in between, which has not waited either"),
+            Some(_) if self.would_wait(earlier.agent) => WAIT.into(),
+            Some(_) => format!("{WAIT}, and one in the grid in between, which has not waited either").into(),
         };
         let other = self.site_of(earlier);
         let finding = Finding {
@@ -695,7 +700,7 @@ impl<'r> Machine<'r> {
     }
 
     /// What would have ordered two accesses.
-    fn would_order(&self, record: Record, earlier: Record) -> String {
+    fn would_order(&self, record: Record, earlier: Record) -> Remedy {
         let (a, b) = (cta_of(record.agent), cta_of(earlier.agent));
         let scope = match () {
             () if a == b => Scope::Cta,
@@ -716,25 +721,16 @@ impl<'r> Machine<'r> {
                 .into();
         }
         if let (Some(first), Some(second)) = (one.strong(), two.strong()) {
-            let narrow = first.min(second);
-            if narrow < scope {
-                return format!(
-                    "scope `.{scope}` of both instead of `.{narrow}`: the threads are not within that scope"
-                );
+            let found = first.min(second);
+            if found < scope {
+                return Remedy::Wider { needed: scope, found };
             }
             return "the same size of both accesses: strong operations that overlap in part are not ordered".into();
         }
-        let meets = match scope {
-            Scope::Cta => "`bar.sync` of all threads of the CTA",
-            Scope::Cluster => "`barrier.cluster.arrive` and `.wait`",
-            _ => "no barrier of the grid in PTX: a release and an acquire",
-        };
         match (one.strong(), two.strong()) {
-            (None, None) => match scope {
-                Scope::Gpu => "a release pattern behind the first and an acquire pattern in front of the second, with scope `.gpu`".into(),
-                _ => format!("{meets} in between, or a release and an acquire with scope `.{scope}`"),
-            },
-            _ => format!("a strong access (`.relaxed.{scope}`) in place of the weak one, or {meets} in between"),
+            (None, None) if scope == Scope::Gpu => Remedy::ReleaseAcquire(scope),
+            (None, None) => Remedy::Barrier(scope),
+            _ => Remedy::Strong(scope),
         }
     }
 
@@ -748,9 +744,12 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The same in global memory.
+    /// The same in global memory; the address where there is none.
     pub fn name_of_global(&self, piece: usize, at: u64) -> String {
-        offset(self.global.pieces.get(piece).map_or("?", |piece| &piece.name), at)
+        match self.global.pieces.get(piece) {
+            Some(piece) => offset(&piece.name, at),
+            None => format!("address {:#x}", ((piece as u64 + 1) << 32).wrapping_add(at)),
+        }
     }
 
     /// The step whose turn it is, for its line.

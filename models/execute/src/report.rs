@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use ptx_isa::SourceLine;
+use ptx_isa::{Scope, SourceLine};
 
 use crate::launch::Dim3;
 
@@ -86,6 +86,71 @@ impl FindingKind {
     }
 }
 
+/// What would have ordered two accesses, or what else can be done. It prints in words of PTX.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Remedy {
+    /// A barrier of the CTA or of the cluster between the two, or a release and an acquire of this scope.
+    Barrier(Scope),
+    /// A release pattern after the first and an acquire pattern before the second, since no barrier has this scope.
+    ReleaseAcquire(Scope),
+    /// A strong access of this scope instead of the weak one, or what orders weak accesses.
+    Strong(Scope),
+    /// A wider scope of both strong accesses than the one that is found.
+    Wider { needed: Scope, found: Scope },
+    /// All threads of the CTA at a barrier, which some do not reach.
+    AllArrive,
+    /// One barrier for all threads of a warp, which meet at two.
+    SameBarrier,
+    /// Any other, in words of PTX.
+    Words(String),
+}
+
+impl Display for Remedy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let barrier = |scope: Scope| match scope {
+            Scope::Cta => "`bar.sync` of all threads of the CTA",
+            Scope::Cluster => "`barrier.cluster.arrive` and `.wait`",
+            Scope::Gpu | Scope::Sys => "no barrier of the grid in PTX: a release and an acquire",
+        };
+        match self {
+            Self::Barrier(scope) => {
+                write!(f, "{} in between, or a release and an acquire with scope `.{scope}`", barrier(*scope))
+            }
+            Self::ReleaseAcquire(scope) => write!(
+                f,
+                "a release pattern behind the first and an acquire pattern in front of the second, with scope `.{scope}`"
+            ),
+            Self::Strong(scope) => write!(
+                f,
+                "a strong access (`.relaxed.{scope}`) in place of the weak one, or {} in between",
+                barrier(*scope)
+            ),
+            Self::Wider { needed, found } => {
+                write!(f, "scope `.{needed}` of both instead of `.{found}`: the threads are not within that scope")
+            }
+            Self::AllArrive => {
+                f.write_str("all threads of the CTA at the barrier, or the number of threads as its second operand")
+            }
+            Self::SameBarrier => {
+                f.write_str("`barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach")
+            }
+            Self::Words(words) => f.write_str(words),
+        }
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(words: &str) -> Self {
+        Self::Words(words.to_owned())
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -100,7 +165,7 @@ pub struct Finding {
     /// What is wrong, as a sentence without a full stop.
     pub message: String,
     /// What would have ordered the two, or what else can be done.
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
     /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
     pub lacks_fence: bool,
     /// Of a hang where everything waits at barriers or mbarriers: the events that do not come.

@@ -211,8 +211,10 @@ fn races(report: &Report) -> impl Iterator<Item = Finding> {
         let [first, line] = finding.lines;
         let found = finding.witness.as_ref().map(|witness| &witness.found);
         let sites = found.map(|found| found.other.iter().chain([&found.site]).map(ToString::to_string).join(", then "));
-        let remedy =
-            finding.remedy.as_ref().map(|remedy| remedy.words(|line| format!("line {line}"), |text| text.to_owned()));
+        let remedy = finding
+            .remedy
+            .as_ref()
+            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.line()), str::to_owned)));
         Finding {
             check: "races",
             kernel: name(&report.kernel),
@@ -221,7 +223,7 @@ fn races(report: &Report) -> impl Iterator<Item = Finding> {
             first: (first != line).then_some(first),
             message: finding.message.clone(),
             notes: sites.map(|sites| format!("an execution: {sites}")).into_iter().collect(),
-            help: remedy.or_else(|| found?.help.clone()),
+            help: remedy.or_else(|| found?.help.as_ref().map(ToString::to_string)),
             edits: Vec::new(),
             explained: None,
         }

@@ -164,7 +164,7 @@ fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Fi
         first: first.filter(|first| *first != finding.site.line),
         message: finding.message.clone(),
         notes: notes.collect(),
-        help: finding.help.clone(),
+        help: finding.help.as_ref().map(ToString::to_string),
         edits: Vec::new(),
         explained: None,
     }

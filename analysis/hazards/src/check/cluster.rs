@@ -213,7 +213,7 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -
     let help = format!(
         "let all threads of the cluster meet {side} line {line}, by barrier.cluster.arrive and barrier.cluster.wait"
     );
-    let remedy = is_wrong.then_some(Remedy { help, edits: Vec::new() });
+    let remedy = is_wrong.then_some(Remedy::words(help));
     let cause = (!is_wrong).then_some(Cause::Path);
     let others = lines.into_iter().skip(1).map(Pair::alone).collect();
     Finding { rule: Some(Rule::R15), remedy, cause, others, ..Finding::new(&kernel.name, line, verdict, message) }

@@ -144,7 +144,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
         let help = format!("insert {instruction} in front of line {line}");
         let finding = wrong(line, Rule::R5, "no wgmma.fence stands in front of the first wgmma");
-        Finding { remedy: Some(Remedy { help, edits: vec![edit] }), ..finding }
+        Finding { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
     }));
     findings
 }
@@ -156,7 +156,7 @@ fn elsewhere(flow: &Flow<'_>, line: u32, names_cluster: bool) -> Finding {
     let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };
     let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
     let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {line}");
-    let remedy = Some(Remedy { help, edits: Vec::new() });
+    let remedy = Some(Remedy::words(help));
     Finding { remedy, ..finding(flow.graph.kernel, line, Some(Rule::R8), verdict, message.into()) }
 }
 

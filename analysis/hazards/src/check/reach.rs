@@ -226,7 +226,7 @@ fn finding(kernel: &Kernel, line: u32, verdict: Verdict, message: String) -> Fin
     let is_wrong = verdict == Verdict::Wrong;
     Finding {
         rule: Some(Rule::R16),
-        remedy: is_wrong.then_some(Remedy { help, edits: Vec::new() }),
+        remedy: is_wrong.then_some(Remedy::words(help)),
         cause: (!is_wrong).then_some(Cause::Ended),
         ..Finding::new(&kernel.name, line, verdict, message)
     }

@@ -121,7 +121,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
     };
     if instructions.is_empty() {
-        return Some(Remedy { help: help.into(), edits: Vec::new() });
+        return Some(Remedy::words(help));
     }
     let (position, side, lines) = match lack {
         Lack::After => (Position::Before, "in front of", vec![second.line]),
@@ -140,7 +140,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         .collect();
     let places: Vec<_> = lines.iter().map(u32::to_string).collect();
     let help = format!("insert {} {side} line {}", instructions.join(" and "), places.join(" and "));
-    Some(Remedy { help, edits })
+    Some(Remedy { edits, ..Remedy::words(help) })
 }
 
 /// The first lines behind an access at which other threads may learn of it, or where the second access is. Nothing if the second

@@ -143,7 +143,7 @@ fn finding(graph: &EventGraph<'_>, (first, line): (u32, u32), use_of: Use) -> Fi
     Finding {
         first: Some(first),
         rule: Some(Rule::R10),
-        remedy: Some(Remedy { help, edits: Vec::new() }),
+        remedy: Some(Remedy::words(help)),
         ..Finding::new(name, line, Verdict::Wrong, message)
     }
 }

@@ -63,7 +63,7 @@ impl Machine<'_> {
         let who = Who { cta: cta.index, thread: warp.first };
         let message = "a register is accessed while `wgmma.mma_async` may still read or write it".to_owned();
         let place = Some("registers of `wgmma.mma_async`".to_owned());
-        let help = Some(help.to_owned());
+        let help = Some(help.into());
         self.find(cta, FindingKind::Race, warp.first, pc, Some((first, who)), place, message, help);
     }
 

@@ -191,7 +191,9 @@ fn sites_and_help() {
     let other = told.other.as_ref().expect("the first access");
     assert_eq!((&*other.instruction, other.cta, told.site.cta), ("st.global.u32", [2, 0, 0], [0; 3]));
     assert!(other.line < told.site.line);
-    let help = |launches: &[Of]| run(launches, Options::default(), |_, _| ()).0[0].help.clone().unwrap_or_default();
+    let help = |launches: &[Of]| {
+        run(launches, Options::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
+    };
     let wait = "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
     assert_eq!(help(&[first(WRITE), dependent(READ)]), wait);
     let both = format!("{wait}, and one in the grid in between, which has not waited either");

@@ -127,3 +127,40 @@ fn clusters_of_older_gpus_are_refused() {
         assert!(errors.iter().all(|error| expected.is_some_and(|part| error.reason.contains(part))), "{errors:?}");
     }
 }
+
+/// The messages and the help of each finding of a launch.
+fn said(body: &str, block: u32) -> Vec<(String, String)> {
+    let module = module(body);
+    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
+    let launch = Launch::new("k", [block, 1, 1], vec![Argument::Buffer(buffer, 0)]);
+    let report = device.launch(&launch).expect("a launch");
+    let words = |finding: &ptx_execute::Finding| {
+        (finding.message.clone(), finding.help.as_ref().map(ToString::to_string).unwrap_or_default())
+    };
+    report.findings.iter().map(words).collect()
+}
+
+#[test]
+fn an_address_outside_of_all_memory_is_named() {
+    for (address, expected) in [
+        ("0x7f3a00001000", "address 0x7f3a00001000 is in no memory"),
+        ("0xdeadbeef12345678", "address 0xdeadbeef12345678 is in no memory"),
+        ("64", "address 0x40 is in no memory"),
+    ] {
+        let found = said(&format!("mov.u64 %p, {address};\nst.global.u32 [%p], 1;"), 1);
+        assert_eq!(found, [(expected.to_owned(), String::new())]);
+    }
+}
+
+#[test]
+fn the_help_for_a_hang_is_about_the_barrier_where_the_thread_waits() {
+    let found = said(
+        "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %q, %r0, 32;\n@%q bra first;\nbar.sync 1, 64;\nret;\n\
+         first: barrier.cluster.arrive;\nbarrier.cluster.wait;",
+        64,
+    );
+    let help: Vec<&str> = found.iter().map(|(_, help)| &**help).collect();
+    let barrier = "all threads of the CTA at the barrier, or the number of threads as its second operand";
+    assert_eq!(help, ["an arrival at the barrier of the cluster by all its threads", barrier], "{found:?}");
+}

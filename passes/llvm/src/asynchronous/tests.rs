@@ -46,7 +46,7 @@ impl Missing {
                 found.push(Finding {
                     first,
                     rule: Some(Rule::R1),
-                    remedy: Some(Remedy { help: String::new(), edits: vec![edit] }),
+                    remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(String::new()) }),
                     ..Finding::new("k", line, Verdict::Wrong, format!("{} is not seen", self.first))
                 });
             }

@@ -1,18 +1,21 @@
 //! Findings where their readers look for them: in PTX that they gave, or in the source of what was compiled.
 
-use std::path::Path;
-
 use itertools::Itertools;
-use ptx_atomics::hazards::{Cause, Finding, Position, Rule, Shown, Witness};
+use ptx_atomics::hazards::{Cause, Finding, Position, Remedy, Rule, Shown, Witness};
 pub use ptx_atomics::hazards::{Executed, Level};
 use ptx_atomics::{
     isolated::{Site, Unoptimized},
     pass::{Input, Location, relocated},
-    ptx::{Places, SourceLine, own},
+    ptx::{Places, own},
 };
 
 use super::kernels::{Checked, Module, Origin};
-use crate::{cli::Check, edit::Edit};
+use crate::{
+    cli::Check,
+    edit::Edit,
+    remedy::{self, SourceLanguage},
+    sourced::{Sourced, sourced},
+};
 
 /// A finding and its places.
 pub struct Placed {
@@ -112,8 +115,6 @@ fn settled(finding: &Finding) -> Option<String> {
 
 fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
     let in_input = |line: u32| Location { file: input.name().to_owned(), line, column: 0 };
-    let source = |line: u32| own(places.around(line));
-    let here = source(finding.line).filter(|source| Path::new(&source.file).is_file());
     let remedy = finding.remedy.as_ref();
     let placed = Placed {
         check: Check::Async,
@@ -129,29 +130,39 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         file: input.name().to_owned(),
         place: (finding.line > 0).then(|| in_input(finding.line)),
         first: finding.first.map(in_input),
-        also: source(finding.line).map(|source| format!("in the source: {source}")),
+        also: own(places.around(finding.line)).map(|source| format!("in the source: {source}")),
         cause: finding.cause.clone(),
         help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
         edits: remedy.map(|remedy| remedy.edits.iter().map(Edit::from).collect()).unwrap_or_default(),
         explained: None,
         is_ptx: true,
     };
-    let Some(here) = here else { return placed };
-    let location =
-        |SourceLine { file, line, column }: &SourceLine| Location { file: file.clone(), line: *line, column: *column };
-    let of_ptx = |line: u32| Some(format!("on line {line} of the PTX"));
+    let Some(Sourced { place: here, inlined }) = sourced(places, finding.line) else { return placed };
+    let source = |line: u32| sourced(places, line).map(|source| source.place);
     let in_words = |line: u32| match source(line) {
-        Some(source) => Some(location(source).beside(Some(&here.file))),
-        None => of_ptx(line),
+        Some(source) => Some(source.beside(Some(&here.file))),
+        None => Some(format!("on line {line} of the PTX")),
     };
     let first = finding.first.map(|line| format!(", the first access on line {line}")).unwrap_or_default();
+    let place = |line: u32| source(line).map(|at| beside(&at, &here.file));
     Placed {
         message: relocated(&finding.message, in_words),
-        place: Some(location(here)),
-        first: finding.first.and_then(source).map(location),
+        help: remedy.map(|remedy| help(remedy, &here.file, place)).or(placed.help),
+        notes: inlined.into_iter().collect(),
+        place: Some(here),
+        first: finding.first.and_then(source),
         also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.line)),
-        help: placed.help.map(|help| help.replace(" line ", " PTX line ")),
         ..placed
+    }
+}
+
+/// A remedy in the words of the language of a file, with places of the source.
+fn help(remedy: &Remedy, file: &str, place: impl Fn(u32) -> Option<String>) -> String {
+    let language = SourceLanguage::of(file);
+    match &remedy.executed {
+        Some(executed) => remedy::executed(language, executed),
+        None if remedy.edits.is_empty() => remedy.help.clone(),
+        None => insertions(&remedy.edits, language, place),
     }
 }
 
@@ -159,10 +170,8 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
     let place = |line: u32| lines.place(line)?.location.clone();
     let at = place(finding.line);
     let file = at.as_ref().map_or(input.name(), |at| &at.file).to_owned();
-    let help = finding.remedy.as_ref().map(|remedy| match remedy.edits.is_empty() {
-        true => remedy.help.clone(),
-        false => insertions(&remedy.edits, |line| place(line).map(|at| beside(&at, &file))),
-    });
+    let remedy = finding.remedy.as_ref();
+    let help = remedy.map(|remedy| help(remedy, &file, |line| place(line).map(|at| beside(&at, &file))));
     Placed {
         check: Check::Async,
         kernel: lines.place(finding.line).map_or(&finding.kernel, |place| &place.function).clone(),
@@ -191,8 +200,13 @@ fn beside(at: &Location, file: &str) -> String {
 }
 
 /// What is to be inserted, and where in the source.
-fn insertions(edits: &[ptx_atomics::hazards::Edit], place: impl Fn(u32) -> Option<String>) -> String {
-    let instructions = edits.iter().map(|edit| &edit.instruction).unique().join(" and ");
+fn insertions(
+    edits: &[ptx_atomics::hazards::Edit],
+    language: Option<SourceLanguage>,
+    place: impl Fn(u32) -> Option<String>,
+) -> String {
+    let instructions = edits.iter().map(|edit| &edit.instruction).unique();
+    let instructions = instructions.map(|ptx| remedy::instruction(language, ptx)).join(" and ");
     let side = |edit: &ptx_atomics::hazards::Edit| match edit.position {
         Position::Before => "in front of",
         Position::After => "behind",

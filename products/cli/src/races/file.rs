@@ -60,7 +60,7 @@ pub fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diag
     let unread = unread.into_iter().chain(refused).map(error).chain(unknown_parameters(args, &module)).collect();
     let reports = reports(args, &module, &|_, _| true);
     let places = Places::of(text);
-    (Some(File { path: program.path, name, ptx: Shown { input }, places, is_ptx, reports }), unread)
+    (Some(File { path: program.path, name, ptx: Shown::new(input), places, is_ptx, reports }), unread)
 }
 
 /// The numbers that a user gives for parameters that no kernel has.
@@ -104,7 +104,7 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
     if reports.is_empty() {
         return None;
     }
-    let (path, name, ptx) = (path.to_owned(), name.to_owned(), Shown { input: input.clone() });
+    let (path, name, ptx) = (path.to_owned(), name.to_owned(), Shown::new(input.clone()));
     Some(File { path, name, ptx, places: Places::of(text), is_ptx, reports })
 }
 

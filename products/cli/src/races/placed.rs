@@ -1,14 +1,9 @@
 //! Findings where their readers look for them: in the source where the PTX says its lines, else in the PTX.
 
-use std::path::Path;
-
+use ptx_atomics::pass::Location;
 use ptx_atomics::races::{
     check::{Class, Finding, Report, Verdict},
     remedy::{BARRIER, Change},
-};
-use ptx_atomics::{
-    pass::Location,
-    ptx::{SourceLine, own},
 };
 
 use super::file::{File, command};
@@ -16,7 +11,9 @@ use crate::{
     cli::{Check, CheckArgs},
     edit::{Edit, Side},
     hazards::{Executed, Level, Placed},
+    remedy::{self, SourceLanguage},
     run::{place, sites},
+    sourced::sourced,
 };
 
 /// What is to be said of a file. What is not proved of a kernel that is wrong is in the JSON alone.
@@ -54,7 +51,8 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
         [found.other.as_ref().map_or(own, |site| site.line), own]
     });
     let [first, place] = lines.map(|line| at(file, line));
-    let mut notes = found.map_or_else(Vec::new, |found| sites(found, &file.ptx));
+    let mut notes: Vec<_> = sourced(&file.places, lines[1]).and_then(|source| source.inlined).into_iter().collect();
+    notes.extend(found.into_iter().flat_map(|found| sites(found, &file.ptx)));
     notes.extend(found.and_then(|found| Some(format!("in memory: {}", place::unnamed(found)?))));
     if witness.is_some() && !report.has_block {
         notes.push("the number of threads in a CTA is chosen: with --block it is settled".to_owned());
@@ -87,21 +85,20 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
     }
 }
 
-/// What would mend it, with what was tried first.
+/// What would mend it, with what was tried first, in words of the language in which it is shown.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
+    let at = |line: u32| at(file, line);
+    let shown = at(finding.lines[1]);
+    let language = shown.as_ref().and_then(|place| SourceLanguage::of(&place.file));
     let Some(remedy) = &finding.remedy else {
-        return finding.witness.as_ref()?.found.help.clone();
+        let help = finding.witness.as_ref()?.found.help.as_ref()?;
+        return Some(remedy::executed(language, help));
     };
-    let place = |line: u32| match at(file, line) {
+    let place = |line: u32| match at(line) {
         Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
         _ => format!("line {line}"),
     };
-    Some(remedy.words(place, |instruction| mnemonic(instruction).to_owned()))
-}
-
-/// The instruction of a line without its predicate and its operands.
-fn mnemonic(instruction: &str) -> &str {
-    instruction.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(instruction)
+    Some(remedy.words(|change| remedy::change(language, change, &place(change.line()))))
 }
 
 /// The same as edits of PTX.
@@ -119,8 +116,5 @@ fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
 
 /// The place of a line of PTX.
 pub fn at(file: &File, line: u32) -> Option<Location> {
-    let of_source =
-        |SourceLine { file, line, column }: &SourceLine| Location { file: file.clone(), line: *line, column: *column };
-    let source = own(file.places.around(line)).filter(|source| source.line > 0 && Path::new(&source.file).is_file());
-    source.map(of_source).or_else(|| file.ptx.line(line))
+    sourced(&file.places, line).map(|source| source.place).or_else(|| file.ptx.line(line))
 }

@@ -71,7 +71,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     plans.iter_mut().for_each(|plan| assumed::complete(&module, plan));
     bar.finish_and_clear();
     complete(args, &module, &mut plans).map_err(of_input)?;
-    Ok(Prepared { ptx: Shown { input: ptx.input() }, module, plans })
+    Ok(Prepared { ptx: Shown::new(ptx.input()), module, plans })
 }
 
 /// What the comments of a file say; what is no text has none.

@@ -8,7 +8,10 @@ use super::{
     found::{Found, Level, Shown as Finding},
     place::{self, Shown},
 };
-use crate::render::{self, Message};
+use crate::{
+    remedy::{self, SourceLanguage},
+    render::{self, Message},
+};
 
 pub fn print(found: &Found, ptx: &Shown) {
     found.findings.iter().for_each(|shown| finding(shown, found, ptx));
@@ -31,14 +34,17 @@ pub fn launch_error(error: &LaunchError, ptx: &Shown) -> Diagnostic {
 }
 
 fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, ptx: &Shown) {
-    let mut notes = sites(finding, ptx);
+    let mut notes: Vec<_> = ptx.inlined(&finding.site).into_iter().collect();
+    notes.extend(sites(finding, ptx));
     notes.extend(place::unnamed(finding).map(|place| format!("in memory: {place}")));
     notes.extend(found.with(seeds));
+    let location = ptx.place(&finding.site);
+    let language = location.as_ref().and_then(|at| SourceLanguage::of(&at.file));
     let diagnostic = Diagnostic {
         function: Some(kernel.clone()),
-        location: ptx.place(&finding.site),
+        location,
         notes,
-        help: finding.help.clone(),
+        help: finding.help.as_ref().map(|help| remedy::executed(language, help)),
         ..Diagnostic::new(&*finding.message)
     };
     let level = match level {
