@@ -229,8 +229,8 @@ fn aliases() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A kernel with two races: of shared words within a CTA, and of a global word across CTAs. Its sources are in a folder: a file, of which LLVM
-/// writes the bytes that are not ASCII as octal numbers, and `lib.h`, from which the read of the first race is inlined.
+/// A kernel with two races: of shared words within a CTA, and of a global word across CTAs. Its sources are in a folder: a file, whose path has
+/// octal numbers for the bytes that are not ASCII as LLVM writes it, and `lib.h`, from which the read of the first race is inlined.
 fn with_sources(folder: &Path, file: &str) -> Result<String, Failed> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(file), "kernel\n  write_own(s);\n  x = next(s);\n  write_all(p);\n")?;

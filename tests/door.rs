@@ -176,7 +176,7 @@ fn without_headers() -> Result<(), Failed> {
 fn programs(folder: &Path, own: &[(&str, &str)]) -> Result<(), Failed> {
     fs::create_dir_all(folder)?;
     for (name, body) in own {
-        // What stands behind `-o` is the output.
+        // The word after `-o` is the output.
         let read = "out=; while [ $# -gt 0 ]; do case $1 in --version) echo 'clang version 22.1.0'; exit ;; -o) out=$2 ;; \
                     -idirafter) after=$2 ;; esac; shift; done";
         let path = folder.join(name);
@@ -197,7 +197,7 @@ fn writes(kernel: &str) -> String {
     )
 }
 
-/// `check --races k.cu` in a folder, of which the PATH is a folder in it.
+/// `check --races k.cu` in a folder; the PATH is a folder in it.
 fn compiled(folder: &Path, path: &str, variables: &[(&str, &str)], options: &[&str]) -> Result<String, Failed> {
     fs::write(folder.join("k.cu"), "__global__ void k() {}\n")?;
     let mut command = ptx_atomics();

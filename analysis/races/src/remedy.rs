@@ -26,7 +26,7 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// In words, of which `change` gives those of each change.
+    /// In words; `change` gives the words for each change.
     pub fn words(&self, change: impl Fn(&Change) -> String) -> String {
         let changes: Vec<_> = self.changes.iter().map(change).collect();
         let with = if changes.len() == 1 { "with it" } else { "with these" };
@@ -48,7 +48,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// In words of PTX, at a place. `short` leaves out what of an instruction is not to be said.
+    /// In words of PTX, at a place. `short` shortens an instruction.
     pub fn words(&self, place: &str, short: impl Fn(&str) -> String) -> String {
         match self {
             Self::Barrier(_) => format!("`{BARRIER};` in front of {place}"),

@@ -86,14 +86,14 @@ impl FindingKind {
     }
 }
 
-/// What would have ordered two accesses, or what else can be done. It prints in words of PTX.
+/// An order for two accesses, or another way out. It prints in words of PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Remedy {
     /// A barrier of the CTA or of the cluster between the two, or a release and an acquire of this scope.
     Barrier(Scope),
     /// A release pattern after the first and an acquire pattern before the second, since no barrier has this scope.
     ReleaseAcquire(Scope),
-    /// A strong access of this scope instead of the weak one, or what orders weak accesses.
+    /// A strong access of this scope instead of the weak one, or an order for weak accesses.
     Strong(Scope),
     /// A wider scope of both strong accesses than the one that is found.
     Wider { needed: Scope, found: Scope },

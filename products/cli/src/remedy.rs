@@ -16,7 +16,7 @@ pub enum SourceLanguage {
     Triton,
 }
 
-/// The endings of the names of sources. Every Python source counts as Triton, of which the remedies are named.
+/// The endings of the names of sources. Every Python source counts as Triton.
 const ENDINGS: [(&str, SourceLanguage); 7] = [
     ("cu", SourceLanguage::Cuda),
     ("cuh", SourceLanguage::Cuda),

@@ -262,16 +262,16 @@ pub fn words() -> impl Iterator<Item = Word> {
     })
 }
 
-/// What a text asks for.
+/// The answer to a question in words.
 #[derive(Serialize)]
 pub struct Said {
     /// The fields of the explorer for the operation with the longest name.
     pub fields: Map<String, Value>,
     /// The parts of the text that name further operations, in their order: each is a question.
-    pub others: Vec<String>,
+    pub further: Vec<String>,
 }
 
-/// What a text asks for; nothing if no operation is named.
+/// The operations that a text asks for; nothing if it names none.
 pub fn said(text: &str) -> Option<Said> {
     let named = operations(text);
     let longest = named.iter().enumerate().max_by_key(|(index, (name, _))| (name.len(), std::cmp::Reverse(*index)));
@@ -282,11 +282,11 @@ pub fn said(text: &str) -> Option<Said> {
     let mut parts: Vec<&str> = bounds.map(|(start, end)| &text[start..end]).collect();
     let own = parts.remove(answered);
     let gpu = tokens(text).into_iter().find(|token| token.starts_with("sm_"));
-    let others = parts.into_iter().map(|part| {
+    let further = parts.into_iter().map(|part| {
         let part = bare(part);
         gpu.as_ref().filter(|gpu| !part.contains(gpu.as_str())).map_or(part.to_owned(), |gpu| format!("{part} {gpu}"))
     });
-    Some(Said { fields: fields(word, own, gpu.as_deref()), others: others.collect() })
+    Some(Said { fields: fields(word, own, gpu.as_deref()), further: further.collect() })
 }
 
 /// A part of a question without the words that lead to the next part.
@@ -435,15 +435,15 @@ mod tests {
 
     #[test]
     fn each_operation_of_a_question_is_answered() {
-        let check = |text: &str, fields: &str, others: &[&str]| {
+        let check = |text: &str, fields: &str, further: &[&str]| {
             check(text, fields);
-            let found = said(text).map(|said| said.others).unwrap_or_default();
-            assert_eq!(found, others, "{text}");
-            // Each of the others is a question with an answer.
-            assert!(found.iter().all(|other| said(other).is_some_and(|said| said.others.is_empty())), "{text}");
+            let found = said(text).map(|said| said.further).unwrap_or_default();
+            assert_eq!(found, further, "{text}");
+            // Each further question has one answer.
+            assert!(found.iter().all(|other| said(other).is_some_and(|said| said.further.is_empty())), "{text}");
         };
-        let others = ["atomicAdd on shared memory"];
-        check("__threadfence then atomicAdd on shared memory", "fence seq_cst gpu i32 global", &others);
+        let further = ["atomicAdd on shared memory"];
+        check("__threadfence then atomicAdd on shared memory", "fence seq_cst gpu i32 global", &further);
         check(
             "atomicAdd(float*), then atomicExch(int*) release sm_80",
             "xchg release gpu i32 global sm_80",

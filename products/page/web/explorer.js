@@ -13,8 +13,8 @@ let latest = 0;
 async function hear() {
   const words = form.elements.say.value.trim();
   const said = words === "" ? undefined : await engine.call("said", words).catch(() => undefined);
-  const { fields, others } = said ? JSON.parse(said) : { fields: {}, others: [] };
-  const links = others.flatMap((other) => [" ", element("a", { href: `#${new URLSearchParams({ say: other })}` }, other)]);
+  const { fields, further } = said ? JSON.parse(said) : { fields: {}, further: [] };
+  const links = further.flatMap((other) => [" ", element("a", { href: `#${new URLSearchParams({ say: other })}` }, other)]);
   const none = "No atomic operation is named: try atomicAdd, fetch_add, atomicrmw add, __threadfence.";
   document.querySelector("#said").replaceChildren(...(words !== "" && !said ? [none] : []), ...(links.length > 0 ? ["Another operation that is named, with its answer:", ...links] : []));
   if (!said) return;

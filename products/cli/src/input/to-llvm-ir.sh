@@ -141,7 +141,7 @@ cuda() {
   return 1
 }
 
-# The nvcc that a user has chosen: that of a named folder of CUDA, or that in the PATH.
+# The nvcc that a user has chosen: the one in a named folder of CUDA, or the one in the PATH.
 chosen_nvcc() {
   local folder
   for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}"; do

@@ -85,7 +85,7 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
     }
 }
 
-/// What would mend it, with what was tried first, in words of the language in which it is shown.
+/// The remedy, the one that a proof has tried first, in words of the language of its place.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
     let at = |line: u32| at(file, line);
     let shown = at(finding.lines[1]);
