@@ -258,7 +258,7 @@ fn languages() -> Result<(), Failed> {
         ("cu", "`__syncthreads();` before ", "`__threadfence()` after the first"),
         ("rs", "`core::arch::nvptx::_syncthreads();` before ", "`fence(Ordering::Release)` after the first"),
         ("py", "`tl.debug_barrier()` before ", "an atomic with `sem=\"release\"` after the first"),
-        ("c", "`bar.sync 0;` in front of ", "a release pattern behind the first"),
+        ("c", "`bar.sync 0;` ", "a release pattern behind the first"),
     ] {
         // All in one file: a header in C is for CUDA, too.
         let text = with_sources(folder.path(), &format!("k.{ending}"))?.replace(".loc 2 2 3, ", ".loc 1 3 3, ");
