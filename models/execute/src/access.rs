@@ -33,6 +33,11 @@ pub struct Lane {
 const THREADS_OF_ONE_WAIT: u64 = 64;
 
 impl Machine<'_> {
+    /// The work of a strong access or a fence of one thread, in instructions of warps: it compares clocks of all threads.
+    pub fn work_of_clocks(&self, cta: &Cta) -> u64 {
+        1 + cta.order.len() as u64 * self.running.len() as u64 / THREADS_OF_ONE_WAIT
+    }
+
     /// The value of an operand in a lane.
     pub fn value(&self, cta: &Cta, warp: &Warp, base: u32, lane: usize, source: Source) -> u64 {
         match source {
@@ -212,7 +217,7 @@ impl Machine<'_> {
             let order = &cta.order[at.thread as usize];
             let record = Record { agent: order.clock.agent, epoch: order.clock.own, info };
             if strong.is_some() {
-                self.waits += 1 + cta.order.len() as u64 * self.running.len() as u64 / THREADS_OF_ONE_WAIT;
+                self.waits += self.work_of_clocks(cta);
             }
             let meets = strong.is_some() && self.meets(cta, at.thread, place);
             // What an access acquires comes before the access itself.

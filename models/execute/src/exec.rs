@@ -394,10 +394,12 @@ impl Machine<'_> {
         if !self.options.races {
             return;
         }
+        let one = self.work_of_clocks(cta);
         for lane in each(lanes) {
             let order = &mut cta.order[(warp.first + lane as u32) as usize];
+            self.waits += one;
             if sem != Some(FenceSem::Release) {
-                order.pending.acquire(&mut order.clock, scope, self.cluster);
+                self.waits += one * order.pending.acquire(&mut order.clock, scope, self.cluster);
             }
             if sem == Some(FenceSem::Sc) {
                 self.fence_sc.fence(&mut order.clock, scope, self.cluster);

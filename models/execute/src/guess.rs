@@ -17,7 +17,7 @@ use crate::{
 use self::numbers::numbers;
 pub use self::{
     assumed::{Assumed, Assumption, Value},
-    search::{End, Given, Tried, search},
+    search::{End, Given, Tried, search, search_within},
 };
 
 /// How many instructions of warps a trial has.

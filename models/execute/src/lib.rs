@@ -31,7 +31,7 @@ mod warp;
 pub use self::{
     code::Parameter,
     device::{Device, WORKSPACE},
-    guess::{Assumed, Assumption, End, Given, Tried, Value, search},
+    guess::{Assumed, Assumption, End, Given, Tried, Value, search, search_within},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Dim3, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,

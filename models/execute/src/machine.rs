@@ -115,7 +115,7 @@ pub struct Machine<'r> {
     pub findings: Findings,
     pub printed: String,
     pub random: Random,
-    /// The additional work of strong accesses, in instructions of warps: each compares the clocks of all threads.
+    /// The additional work of strong accesses and fences, in instructions of warps: each compares the clocks of all threads.
     pub waits: u64,
     /// Instructions of warps, and of threads.
     pub time: u64,

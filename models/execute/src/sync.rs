@@ -55,17 +55,17 @@ impl Message {
 
     /// A pattern of an agent, whose last operation has this scope, sees it.
     pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
+        fn of(list: &[(u32, Past)], key: u32) -> Option<&Past> {
+            list.iter().find(|(own, _)| *own == key).map(|(_, past)| past)
+        }
         let cta = cta_of(clock.agent);
-        let of =
-            |list: &[(u32, Past)], key: u32| list.iter().find(|(own, _)| *own == key).map(|(_, past)| past.clone());
-        let mut found = vec![of(&self.ctas, cta)];
-        if scope >= Scope::Cluster {
-            found.push(of(&self.clusters, first_of(cta, cluster)));
-        }
-        if scope >= Scope::Gpu {
-            found.push(self.all.clone());
-        }
-        found.into_iter().flatten().for_each(|past| clock.acquire(&past));
+        let of_cluster = || of(&self.clusters, first_of(cta, cluster));
+        let found = [
+            of(&self.ctas, cta),
+            (scope >= Scope::Cluster).then(of_cluster).flatten(),
+            self.all.as_ref().filter(|_| scope >= Scope::Gpu),
+        ];
+        found.into_iter().flatten().for_each(|past| clock.acquire(past));
     }
 
     /// Both.
@@ -85,9 +85,18 @@ impl Message {
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     /// What came before the last fence of each scope or a wider one: of a CTA, a cluster, all.
-    fences: [Option<Past>; 3],
-    /// The places that it has read, and what was released there.
-    reads: Vec<(Place, Rc<Message>)>,
+    fences: [Option<Past>; LEVELS],
+    /// The reads of what was released, except those of which nothing is left to acquire.
+    reads: Vec<PendingRead>,
+}
+
+/// A read of a place, and what was released there.
+#[derive(Clone, Debug)]
+struct PendingRead {
+    place: Place,
+    message: Rc<Message>,
+    /// The level of the widest scope with which the thread has acquired it, plus one.
+    acquired: usize,
 }
 
 /// An address, and a size.
@@ -95,6 +104,9 @@ type Place = (u64, u64);
 
 /// How many reads a thread keeps. With more, the oldest are forgotten.
 const MOST_READS: usize = 64;
+
+/// How many scopes differ in the threads that they have: CTA, cluster, all.
+const LEVELS: usize = 3;
 
 fn level(scope: Scope) -> usize {
     match scope {
@@ -110,20 +122,38 @@ impl Pending {
         self.fences[..=level(scope)].iter_mut().for_each(|fence| *fence = Some(past.clone()));
     }
 
-    /// A fence that acquires.
-    pub fn acquire(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
-        self.reads.iter().for_each(|(_, message)| message.acquire(clock, scope, cluster));
+    /// A fence that acquires. How many messages it acquires.
+    pub fn acquire(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) -> u64 {
+        self.acquire_if(|_| true, clock, scope, cluster)
+    }
+
+    /// Acquires what was released at the wanted places. A message does not change, so no read is acquired twice with one scope, and none
+    /// stays after it was acquired with the widest one.
+    fn acquire_if(
+        &mut self,
+        wanted: impl Fn(Place) -> bool,
+        clock: &mut Clock,
+        scope: Scope,
+        cluster: ClusterSize,
+    ) -> u64 {
+        let (level, mut count) = (level(scope) + 1, 0);
+        for read in self.reads.iter_mut().filter(|read| read.acquired < level && wanted(read.place)) {
+            read.message.acquire(clock, scope, cluster);
+            (read.acquired, count) = (level, count + 1);
+        }
+        self.reads.retain(|read| read.acquired < LEVELS);
+        count
     }
 
     /// A strong read of what was released.
     fn read(&mut self, place: Place, message: &Rc<Message>) {
-        if self.reads.iter().any(|(own, known)| *own == place && Rc::ptr_eq(known, message)) {
+        if self.reads.iter().any(|read| read.place == place && Rc::ptr_eq(&read.message, message)) {
             return;
         }
         if self.reads.len() == MOST_READS {
             self.reads.remove(0);
         }
-        self.reads.push((place, Rc::clone(message)));
+        self.reads.push(PendingRead { place, message: Rc::clone(message), acquired: 0 });
     }
 
     /// What came before the last fence of a scope or a wider one.
@@ -296,8 +326,7 @@ impl Locations {
         }
         if of.acquires {
             let scope = of.scope();
-            let reads = of.pending.reads.iter().filter(|(own, _)| *own == place);
-            reads.for_each(|(_, message)| message.acquire(of.clock, scope, of.cluster));
+            of.pending.acquire_if(|own| own == place, of.clock, scope, of.cluster);
         }
     }
 

@@ -92,27 +92,25 @@ const SHARED: u64 = 227 << 10;
 /// # Errors
 /// If there is no such kernel, or the machine cannot launch it at all.
 pub fn search(module: &Module, kernel: &str, given: &Given, limit: Duration) -> Result<Vec<Tried>, Vec<LaunchError>> {
+    search_within(module, kernel, given, limit, &mut { ALL_STEPS })
+}
+
+/// The same with so many steps for all trials, of which those that are left stay.
+///
+/// # Errors
+/// As [`search`].
+pub fn search_within(
+    module: &Module,
+    kernel: &str,
+    given: &Given,
+    limit: Duration,
+    steps: &mut u64,
+) -> Result<Vec<Tried>, Vec<LaunchError>> {
     let mut search = Search::new(module, kernel, given, Instant::now() + limit)?;
-    let mut best = search.sizes()?;
-    let mut all = vec![best.clone()];
-    for number in NUMBERS {
-        if search.is_over() {
-            break;
-        }
-        let mut launch = best.launch.clone();
-        search.set_all(&mut launch, number);
-        let tried = search.settle(launch)?;
-        if score(&tried) > score(&best) {
-            best = tried.clone();
-        }
-        all.push(tried);
-    }
-    best = search.climb(best)?;
-    all.push(best);
-    all.sort_by_key(|tried| std::cmp::Reverse(rank(tried)));
-    all.dedup_by(|one, other| one.launch == other.launch);
-    all.truncate(MOST);
-    Ok(all)
+    (search.most, search.left) = (STEPS.min(*steps / 2), *steps);
+    let found = search.best();
+    *steps = search.left;
+    found
 }
 
 /// How good a launch is: what is executed counts most, less if something is wrong. Loops should go round more often than rings are
@@ -139,7 +137,8 @@ struct Search<'m> {
     numbers: Vec<u64>,
     is_plane: bool,
     names_others: bool,
-    /// How many instructions of warps are left for trials.
+    /// How many instructions of warps a trial has, and how many are left for trials.
+    most: u64,
     left: u64,
     deadline: Instant,
 }
@@ -156,8 +155,19 @@ impl<'m> Search<'m> {
         let mut head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
         let held = state.held();
-        let mut search =
-            Self { state, held, given, head, start, numbers, is_plane, names_others, left: ALL_STEPS, deadline };
+        let mut search = Self {
+            state,
+            held,
+            given,
+            head,
+            start,
+            numbers,
+            is_plane,
+            names_others,
+            most: STEPS,
+            left: ALL_STEPS,
+            deadline,
+        };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
         // CTAs take others only if these have not begun, and some begin at once.
         let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
@@ -167,6 +177,30 @@ impl<'m> Search<'m> {
 
     fn is_over(&self) -> bool {
         self.left == 0 || Instant::now() >= self.deadline
+    }
+
+    /// The launches that were found, the best one first.
+    fn best(&mut self) -> Result<Vec<Tried>, Vec<LaunchError>> {
+        let mut best = self.sizes()?;
+        let mut all = vec![best.clone()];
+        for number in NUMBERS {
+            if self.is_over() {
+                break;
+            }
+            let mut launch = best.launch.clone();
+            self.set_all(&mut launch, number);
+            let tried = self.settle(launch)?;
+            if score(&tried) > score(&best) {
+                best = tried.clone();
+            }
+            all.push(tried);
+        }
+        best = self.climb(best)?;
+        all.push(best);
+        all.sort_by_key(|tried| std::cmp::Reverse(rank(tried)));
+        all.dedup_by(|one, other| one.launch == other.launch);
+        all.truncate(MOST);
+        Ok(all)
     }
 
     /// The launch with the size of a CTA with which the kernel comes farthest; of several, the smallest, since the memory of a
@@ -236,7 +270,7 @@ impl<'m> Search<'m> {
     fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Buffers), Vec<LaunchError>> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
-        let (report, steps, learned) = self.state.run(&on, STEPS, true, &mut |_| ControlFlow::Continue(()))?;
+        let (report, steps, learned) = self.state.run(&on, self.most, true, &mut |_| ControlFlow::Continue(()))?;
         self.left = self.left.saturating_sub(steps + LAUNCH_STEPS);
         let is_wrong = |kind: &FindingKind| {
             use FindingKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
@@ -245,7 +279,7 @@ impl<'m> Search<'m> {
         let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);
         let end = match wrong {
             Some(kind) => End::Stopped(kind),
-            None if steps >= STEPS => End::Cut,
+            None if steps >= self.most => End::Cut,
             None => End::Ended,
         };
         let (covered, lines) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;

@@ -4,6 +4,7 @@ mod asynchronous;
 mod barriers;
 mod dependent;
 mod device;
+mod fences;
 mod matrix;
 mod search;
 mod values;
