@@ -9,7 +9,7 @@ use std::{
 };
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_conformance::{Cell, Verdict};
+use ptx_atomics_conformance::{Cell, Form, Verdict};
 use ptx_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space};
 
 use crate::{
@@ -73,7 +73,11 @@ fn read() -> ByOperation {
 /// is left out.
 pub fn is_shown(cell: &Cell) -> bool {
     let fails = matches!(cell.op.operation, Operation::CmpXchg { failure, .. } if failure != Ordering::Relaxed);
-    !cell.is_volatile() && cell.op.scope != SyncScope::SingleThread && cell.llvm_type() != "ptr" && !fails
+    cell.form == Form::Plain
+        && !cell.is_volatile()
+        && cell.op.scope != SyncScope::SingleThread
+        && cell.llvm_type() != "ptr"
+        && !fails
 }
 
 /// What a compiler made of a function of the suite. The name of the compiler has its version.

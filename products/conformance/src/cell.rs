@@ -5,8 +5,9 @@ use std::fmt::Write;
 use itertools::{Itertools, iproduct};
 use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower,
-    ptx::{Scope, Space},
+    ptx::{Scope, Space, arithmetic::mask},
 };
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::llvm_ir;
 
@@ -20,6 +21,54 @@ pub struct Cell {
     pub op: AtomicOp,
     /// The type of the value.
     pub ty: ValueType,
+    /// How the function uses it.
+    pub form: Form,
+}
+
+/// How a function uses its operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Form {
+    /// Address and operands are parameters, and the old value is returned.
+    #[default]
+    Plain,
+    /// Nothing reads the result.
+    Unread,
+    /// Whether a compare and exchange has written is returned, as 1 or 0.
+    Success,
+    /// The operands are constants: [`CONSTANTS`].
+    Constant,
+    /// The address is a parameter plus [`OFFSET`].
+    Offset,
+    /// The address is that of a variable.
+    Variable,
+}
+
+/// What is added to an address, in bytes.
+pub const OFFSET: i64 = 16;
+
+/// Constant operands. The sign bit of the first one stands in a word where an operand of 8 or 16 bits has none.
+pub const CONSTANTS: [i8; 2] = [-2, 1];
+
+impl Form {
+    /// Whether a function of an operation can use it so.
+    pub fn is_of(self, op: &AtomicOp) -> bool {
+        let Some(access) = op.operation.access() else { return self == Self::Plain };
+        match self {
+            Self::Plain | Self::Offset => true,
+            Self::Unread => op.operation.reads() && op.operation.writes(),
+            Self::Success => matches!(op.operation, Operation::CmpXchg { .. }),
+            Self::Constant => op.operation.writes(),
+            // A variable of a thread that nothing else reads is a register.
+            Self::Variable => access.space != Space::Local,
+        }
+    }
+
+    /// Of how many functions, which differ in nothing except ordering and scope, one has the form besides. What is returned is made by
+    /// the code for each ordering.
+    fn one_of(self) -> usize {
+        if self == Self::Success { 4 } else { usize::MAX }
+    }
 }
 
 /// A type in LLVM's words, and as the lowering sees it when it computes.
@@ -163,7 +212,7 @@ pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
         Some(Space::Local) => op.scope == SCOPES[0] && matches!(op.ordering, Ordering::Relaxed | Ordering::SeqCst),
         _ => true,
     };
-    let mut cells = cells(target, llvm, &SPACES, wanted);
+    let mut cells = with_forms(cells(target, llvm, &SPACES, wanted));
     // What is new stands last.
     cells.sort_by_key(|cell| match cell.op.operation {
         Operation::Rmw(op, _) => op.since_llvm(),
@@ -198,9 +247,65 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
     cells
 }
 
+/// The functions, and after them those of other forms. Every operation has each form with every type and memory; ordering and scope take
+/// turns.
+pub fn with_forms(mut cells: Vec<Cell>) -> Vec<Cell> {
+    let kind = |cell: &Cell| (cell.kind(), cell.rmw(), cell.ty, cell.space());
+    let mut groups: Vec<Vec<Cell>> = Vec::new();
+    for cell in cells.iter().filter(|cell| !cell.is_volatile()) {
+        match groups.iter_mut().rev().find(|group| kind(&group[0]) == kind(cell)) {
+            Some(group) => group.push(cell.clone()),
+            None => groups.push(vec![cell.clone()]),
+        }
+    }
+    for (number, group) in groups.iter().enumerate() {
+        for (turn, form) in Form::iter().filter(|form| *form != Form::Plain && form.is_of(&group[0].op)).enumerate() {
+            // As many functions lie between the turns of two forms as between those of two groups, and no scope is passed over.
+            let first = (number * 7 + turn * 3) % group.len().min(form.one_of());
+            let of_form = group.iter().skip(first).step_by(form.one_of());
+            cells.extend(of_form.map(|cell| Cell {
+                name: format!("{}-{}", cell.name, <&str>::from(form)),
+                form,
+                ..cell.clone()
+            }));
+        }
+    }
+    cells
+}
+
 impl Cell {
     fn new(op: AtomicOp, ty: ValueType) -> Self {
-        Self { name: name(&op, ty), op, ty }
+        Self { name: name(&op, ty), op, ty, form: Form::Plain }
+    }
+
+    /// The bits of the operands, where these are constants.
+    pub fn constants(&self) -> Option<[u128; 2]> {
+        let element = self.ty.ty.scalar();
+        let bits = |value: i8| {
+            let element_bits = match element {
+                Type::F16 => half::f16::from(value).to_bits().into(),
+                Type::Bf16 => half::bf16::from(value).to_bits().into(),
+                Type::F32 => f32::from(value).to_bits().into(),
+                Type::F64 => f64::from(value).to_bits().into(),
+                _ => value as u128 & mask(element.bits()),
+            };
+            (0..self.ty.ty.lanes()).fold(0, |all, lane| all | element_bits << (element.bits() * lane as u32))
+        };
+        (self.form == Form::Constant).then(|| CONSTANTS.map(bits))
+    }
+
+    /// What the function returns, in bits; nothing, if it returns nothing.
+    pub fn returns(&self) -> Option<u32> {
+        match self.form {
+            Form::Unread => None,
+            Form::Success => Some(32),
+            _ => self.op.operation.reads().then_some(self.ty.ty.bits()),
+        }
+    }
+
+    /// The name of the variable, if the address is that of one.
+    pub fn variable(&self) -> Option<String> {
+        (self.form == Form::Variable).then(|| format!("{}_variable", self.symbol()))
     }
 
     /// The function's name.

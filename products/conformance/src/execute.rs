@@ -27,13 +27,22 @@ pub const TRAP: Name = Name::new("$the$trap");
 /// The function's code over the registers of a sequence: `%a` is the first parameter, `%b` and `%c` are the next ones, and
 /// `%d` is what is returned.
 ///
+/// The address is so many bytes before `%a`, and a variable has the address `%a`.
+///
 /// # Errors
 /// On the first instruction that is not modelled.
-pub fn sequence(function: &Function) -> Result<Sequence, Unmodelled> {
+pub fn sequence(function: &Function, offset: i64, variable: Option<&str>) -> Result<Sequence, Unmodelled> {
     let (results, parameters) = signature(function);
     let mut translation = Translation { results, parameters, statements: Vec::new() };
     for (to, from) in PARAMETERS.iter().zip([A, B, C]) {
         translation.push(None, alu(AluOp::Mov, Type::B128, to, [Operand::Register(from)]));
+    }
+    if offset != 0 {
+        let sources = [Operand::Register(A), Operand::Immediate(offset as u64)];
+        translation.push(None, alu(AluOp::Sub, Type::S64, &PARAMETERS[0], sources));
+    }
+    if let Some(variable) = variable {
+        translation.push(None, alu(AluOp::Mov, Type::B64, &Name(variable.to_owned().into()), [Operand::Register(A)]));
     }
     translation.push(None, alu(AluOp::Mov, Type::B128, &RESULT, [Operand::Immediate(0)]));
     let lines = function.body.as_deref().unwrap_or_default();
@@ -217,7 +226,7 @@ mod tests {
 
     /// What the body returns for `b` and `c`, and the memory that was 5 before.
     fn check(head: &str, body: &str, [b, c]: [u128; 2], expected: (u128, u128)) {
-        let sequence = sequence(&function(head, body)).expect(body);
+        let sequence = sequence(&function(head, body), 0, None).expect(body);
         let mut machine = Machine::new(32, 8, 5, [b, c], 0);
         let d = machine.run(&sequence, |_| {}).expect(body);
         assert_eq!((d.unwrap_or_default(), machine.get(32)), expected, "{body}\n{sequence}");
@@ -271,7 +280,7 @@ mod tests {
     #[test]
     fn what_is_not_known() {
         let check = |body: &str, unknown: &str| {
-            assert_eq!(sequence(&function(ONE, body)), Err(Unmodelled(unknown.into())), "{body}");
+            assert_eq!(sequence(&function(ONE, body), 0, None), Err(Unmodelled(unknown.into())), "{body}");
         };
         check("call.uni other; ret;", "call.uni");
         check("ld.param.b32 %r1, [elsewhere]; ret;", "ld.param.b32");

@@ -1,13 +1,13 @@
 //! The functions of the suite as source text, in the language that a compiler takes.
 
 use ptx_lowering::{
-    Operation, Ordering, RmwOp, SyncScope, Target,
+    Operation, Ordering, RmwOp, SyncScope, Target, Type,
     ptx::{Scope, Space},
 };
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 use crate::{
-    cell::{self, Cell},
+    cell::{self, CONSTANTS, Cell, Form, OFFSET},
     llvm_ir::{self, Spelling},
 };
 
@@ -168,7 +168,7 @@ impl Language {
             Self::Llvm | Self::Llvm7 => cell::of_llvm(target, llvm),
             _ => {
                 let cells = cell::cells(target, llvm, &[Space::Generic], |_| true);
-                cells.into_iter().filter(|cell| Words::of(self, cell).is_some()).collect()
+                cell::with_forms(cells.into_iter().filter(|cell| Words::of(self, cell).is_some()).collect())
             }
         }
     }
@@ -205,16 +205,80 @@ fn llvm(cell: &Cell, typed_pointers: bool) -> String {
     // A fence has an address like the others, and does not use it.
     let space = cell.space().unwrap_or(Space::Global);
     let pointer = if typed_pointers { format!("{ty}{}*", llvm_ir::qualifier(space)) } else { llvm_ir::pointer(space) };
+    let address = match (cell.form, cell.variable()) {
+        (Form::Offset, _) => "%q".to_owned(),
+        (_, Some(variable)) => format!("@{variable}"),
+        _ => "%p".to_owned(),
+    };
+    // A variable is in the memory of its address space, and a generic address of it is a cast.
+    let (pointer_of, own) = (
+        |space| if typed_pointers { format!("{ty}{}*", llvm_ir::qualifier(space)) } else { llvm_ir::pointer(space) },
+        if space == Space::Generic { Space::Global } else { space },
+    );
+    let is_cast = cell.form == Form::Variable && own != space;
+    let address = if is_cast { format!("addrspacecast ({} {address} to {pointer})", pointer_of(own)) } else { address };
     let spelling = Spelling {
         ty,
         align: cell.ty.ty.bits() / 8,
         aligned_rmw: !typed_pointers,
-        pointer: &format!("{pointer} %p"),
+        pointer: &format!("{pointer} {address}"),
         weak: false,
     };
-    let body = llvm_ir::instructions(&cell.op, &spelling);
-    let (result, value) = if cell.op.operation.reads() { (ty, format!("{ty} %r")) } else { ("void", "void".into()) };
-    format!("define {result} @{}({pointer} %p, {ty} %b, {ty} %c) {{\n  {body}\n  ret {value}\n}}\n", cell.symbol())
+    let constants = CONSTANTS.map(|value| llvm_constant(cell, value, typed_pointers));
+    let operands = if cell.form == Form::Constant { constants.each_ref().map(|value| &**value) } else { ["%b", "%c"] };
+    let body = llvm_ir::instructions_on(&cell.op, &spelling, operands);
+    let front = match cell.form {
+        Form::Offset => {
+            let byte = if typed_pointers { format!("i8{}*", llvm_ir::qualifier(space)) } else { pointer.clone() };
+            let back = if typed_pointers {
+                format!("%q = bitcast {byte} %o to {pointer}")
+            } else {
+                format!("%q = getelementptr i8, {byte} %o, i64 0")
+            };
+            let start = if typed_pointers {
+                format!("%i = bitcast {pointer} %p to {byte}")
+            } else {
+                format!("%i = getelementptr i8, {pointer} %p, i64 0")
+            };
+            format!("{start}\n  %o = getelementptr i8, {byte} %i, i64 {OFFSET}\n  {back}\n  ")
+        }
+        _ => String::new(),
+    };
+    let (result, end) = match cell.form {
+        Form::Success => {
+            ("i32", format!("%s = extractvalue {{ {ty}, i1 }} %pair, 1\n  %z = zext i1 %s to i32\n  ret i32 %z"))
+        }
+        _ if cell.returns().is_some() => (ty, format!("ret {ty} %r")),
+        _ => ("void", "ret void".to_owned()),
+    };
+    let variable = cell.variable().map(|name| {
+        let initial = if own == Space::Shared { "undef" } else { "zeroinitializer" };
+        format!(
+            "@{name} = {}global {ty} {initial}, align {}\n",
+            llvm_ir::qualifier(own).trim_start().to_owned() + " ",
+            spelling.align
+        )
+    });
+    let head = variable.unwrap_or_default();
+    format!(
+        "{head}define {result} @{}({pointer} %p, {ty} %b, {ty} %c) {{\n  {front}{body}\n  {end}\n}}\n",
+        cell.symbol()
+    )
+}
+
+/// A constant of the type of a function.
+fn llvm_constant(cell: &Cell, value: i8, typed_pointers: bool) -> String {
+    let element = match cell.ty.ty.scalar() {
+        Type::F16 | Type::Bf16 | Type::F32 | Type::F64 => format!("{value}.0"),
+        _ if cell.ty.llvm == "ptr" && typed_pointers => format!("inttoptr (i64 {value} to i8*)"),
+        _ if cell.ty.llvm == "ptr" => format!("inttoptr (i64 {value} to ptr)"),
+        _ => value.to_string(),
+    };
+    let ty = cell.ty.llvm.rsplit_once(' ').map(|(_, element)| element.trim_end_matches('>'));
+    match ty {
+        Some(ty) => format!("<{}>", vec![format!("{ty} {element}"); cell.ty.ty.lanes() as usize].join(", ")),
+        None => element,
+    }
 }
 
 fn rust(language: Language, cell: &Cell, words: &Words) -> String {
@@ -222,26 +286,49 @@ fn rust(language: Language, cell: &Cell, words: &Words) -> String {
     let rust = ty.rust;
     let (atomic, signed) = if *is_signed { (ty.atomic_signed, ty.rust_signed) } else { (ty.atomic, rust) };
     let with_scope = language == Language::RustScope;
+    let variable = cell.variable();
+    let pointer = match (cell.form, &variable) {
+        (Form::Offset, _) => format!("p.byte_add({OFFSET})"),
+        (_, Some(variable)) => format!("(&raw mut {variable})"),
+        _ => "p".to_owned(),
+    };
     let place = match with_scope {
-        true => format!("Scoped::<{atomic}, {scope}>::from_ptr(p.cast())"),
-        false => format!("<{atomic}>::from_ptr(p.cast())"),
+        true => format!("Scoped::<{atomic}, {scope}>::from_ptr({pointer}.cast())"),
+        false => format!("<{atomic}>::from_ptr({pointer}.cast())"),
     };
     let place = format!("unsafe {{ {place} }}");
     let order = |ordering: &Ordering| format!("Ordering::{ordering:?}");
     let (success, failure) = (order(success), order(failure));
+    let constant = |value: i8| match ty.rust {
+        pointer if pointer.starts_with('*') => format!("({value}isize as {pointer})"),
+        number => format!("({value}i8 as {number})"),
+    };
+    let [b, c] = if cell.form == Form::Constant { CONSTANTS.map(constant) } else { ["b", "c"].map(str::to_owned) };
     let body = match cell.op.operation {
         Operation::Fence if with_scope => format!("ptx_atomics_scope::fence::<{scope}>({success});"),
         Operation::Fence => format!("core::sync::atomic::fence({success});"),
         Operation::Load(_) => format!("{place}.load({success})"),
-        Operation::Store(_) => format!("{place}.store(b, {success});"),
-        Operation::Rmw(..) => format!("{place}.{method}(b as {signed}, {success}) as {rust}"),
+        Operation::Store(_) => format!("{place}.store({b}, {success});"),
+        Operation::Rmw(..) => format!("{place}.{method}({b} as {signed}, {success}) as {rust}"),
         Operation::CmpXchg { .. } => {
-            format!("let (Ok(old) | Err(old)) = {place}.compare_exchange(b, c, {success}, {failure}); old")
+            let exchange = format!("{place}.compare_exchange({b}, {c}, {success}, {failure})");
+            match cell.form {
+                Form::Success => format!("{exchange}.is_ok() as u32"),
+                _ => format!("let (Ok(old) | Err(old)) = {exchange}; old"),
+            }
         }
     };
-    let result = if cell.op.operation.reads() { format!(" -> {rust}") } else { String::new() };
+    let body = if cell.form == Form::Unread { format!("{{ {body} }};") } else { body };
+    let result = match (cell.form, cell.returns()) {
+        (Form::Success, _) => " -> u32".to_owned(),
+        (_, Some(_)) => format!(" -> {rust}"),
+        (_, None) => String::new(),
+    };
     let head = format!("pub unsafe extern \"C\" fn {}(p: *mut {rust}, b: {rust}, c: {rust}){result}", cell.symbol());
-    format!("#[unsafe(no_mangle)]\n{head} {{ {body} }}\n")
+    let variable = variable.map_or(String::new(), |name| {
+        format!("#[unsafe(no_mangle)]\npub static mut {name}: {rust} = unsafe {{ core::mem::zeroed() }};\n")
+    });
+    format!("{variable}#[unsafe(no_mangle)]\n{head} {{ {body} }}\n")
 }
 
 fn cpp(language: Language, cell: &Cell, words: &Words) -> String {
@@ -254,8 +341,24 @@ fn cpp(language: Language, cell: &Cell, words: &Words) -> String {
         false => format!("__ATOMIC_{ordering}").to_uppercase(),
     };
     let (success, failure) = (order(success), order(failure));
-    let place = format!("cuda::atomic_ref<{operand}, {scope}>(*({operand} *)p)");
-    let place = if is_cuda { place } else { format!("({operand} *)p") };
+    let variable = cell.variable();
+    let pointer = match (cell.form, &variable) {
+        (Form::Offset, _) => format!("((char *)p + {OFFSET})"),
+        (_, Some(variable)) => format!("&{variable}"),
+        _ => "p".to_owned(),
+    };
+    let place = format!("cuda::atomic_ref<{operand}, {scope}>(*({operand} *){pointer})");
+    let place = if is_cuda { place } else { format!("({operand} *){pointer}") };
+    let front = match cell.form {
+        Form::Constant => {
+            let [b, c] = CONSTANTS.map(|value| match ty.word {
+                "ptr" => format!("(void *)(long long){value}"),
+                _ => format!("({operand}){value}"),
+            });
+            format!("b = {b}; c = {c}; ")
+        }
+        _ => String::new(),
+    };
     let body = match (cell.op.operation, is_cuda) {
         (Operation::Fence, true) => format!("cuda::atomic_thread_fence({success}, {scope});"),
         (Operation::Fence, false) => format!("__scoped_atomic_thread_fence({success}, {scope});"),
@@ -269,17 +372,29 @@ fn cpp(language: Language, cell: &Cell, words: &Words) -> String {
         }
         (Operation::Rmw(..), false) => format!("return __scoped_atomic_{method}({place}, b, {success}, {scope});"),
         (Operation::CmpXchg { .. }, true) => {
-            format!("{place}.compare_exchange_strong(b, c, {success}, {failure}); return b;")
+            format!("{place}.compare_exchange_strong(b, c, {success}, {failure})")
         }
         (Operation::CmpXchg { .. }, false) => {
             let operands = format!("{place}, &b, &c, false, {success}, {failure}, {scope}");
-            format!("__scoped_atomic_compare_exchange({operands}); return b;")
+            format!("__scoped_atomic_compare_exchange({operands})")
         }
     };
-    let result = if cell.op.operation.reads() { value } else { "void" };
+    let body = match (cell.op.operation, cell.form) {
+        (Operation::CmpXchg { .. }, Form::Success) => format!("return {body};"),
+        (Operation::CmpXchg { .. }, Form::Unread) => format!("{body};"),
+        (Operation::CmpXchg { .. }, _) => format!("{body}; return b;"),
+        (_, Form::Unread) => body.replace("return c;", "").replace("return ", ""),
+        _ => body,
+    };
+    let result = match (cell.form, cell.returns()) {
+        (Form::Success, _) => "unsigned",
+        (_, Some(_)) => value,
+        (_, None) => "void",
+    };
     let device = if is_cuda { "__device__ " } else { "" };
     let parameters = format!("{value} *p, {value} b, {value} c");
-    format!("extern \"C\" {device}{result} {}({parameters}) {{ {body} }}\n", cell.symbol())
+    let variable = variable.map_or(String::new(), |name| format!("{device}{value} {name};\n"));
+    format!("{variable}extern \"C\" {device}{result} {}({parameters}) {{ {front}{body} }}\n", cell.symbol())
 }
 
 #[cfg(test)]
@@ -296,17 +411,26 @@ mod tests {
             let cells = language.cells(&target, llvm);
             let names: HashSet<_> = cells.iter().map(Cell::symbol).collect();
             let source = language.source(&cells);
+            // Each operation has each form with each type and memory.
+            let of = |cell: &Cell| {
+                (cell.kind(), cell.rmw().map(<&str>::from), cell.ty.llvm, cell.space().map(|space| space.to_string()))
+            };
+            for form in [Form::Offset, Form::Constant, Form::Unread, Form::Variable, Form::Success] {
+                let with: HashSet<_> = cells.iter().filter(|cell| cell.form == form).map(of).collect();
+                let lacks = cells.iter().find(|cell| form.is_of(&cell.op) && !with.contains(&of(cell)));
+                assert_eq!(lacks, None, "{sm} {language} {llvm} {form:?}");
+            }
             let defined = cells.iter().filter(|cell| source.contains(&format!("{}(", cell.symbol()))).count();
             assert_eq!((cells.len(), names.len(), defined), (count, count, count), "{sm} {language} {llvm}");
         };
-        check("sm_60", "ptx88", Language::Llvm, 22, 5_632);
-        check("sm_70", "ptx88", Language::Llvm, 22, 5_700);
-        check("sm_80", "ptx90", Language::Llvm7, 22, 5_700);
-        check("sm_90", "ptx90", Language::Llvm, 22, 7_492);
-        check("sm_90", "ptx90", Language::Llvm, 23, 8_150);
-        check("sm_90", "ptx90", Language::Rust, 22, 334);
-        check("sm_90", "ptx90", Language::RustScope, 22, 1_336);
-        check("sm_90", "ptx90", Language::Cpp, 22, 2_080);
-        check("sm_90", "ptx90", Language::Cuda, 22, 1_424);
+        check("sm_60", "ptx88", Language::Llvm, 22, 7_544);
+        check("sm_70", "ptx88", Language::Llvm, 22, 7_630);
+        check("sm_80", "ptx90", Language::Llvm7, 22, 7_630);
+        check("sm_90", "ptx90", Language::Llvm, 22, 9_808);
+        check("sm_90", "ptx90", Language::Llvm, 23, 10_676);
+        check("sm_90", "ptx90", Language::Rust, 22, 577);
+        check("sm_90", "ptx90", Language::RustScope, 22, 1_636);
+        check("sm_90", "ptx90", Language::Cpp, 22, 2_465);
+        check("sm_90", "ptx90", Language::Cuda, 22, 1_742);
     }
 }

@@ -44,7 +44,7 @@ mod verdict;
 
 pub use self::{
     baseline::{Baseline, BaselineError},
-    cell::Cell,
+    cell::{Cell, Form},
     command::{Failure, Template, TemplateError},
     compile::Compiler,
     language::Language,

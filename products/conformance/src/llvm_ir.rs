@@ -22,6 +22,11 @@ pub struct Spelling<'a> {
 
 /// The instructions that perform an operation with the operands `%b` and `%c`, and whose result is `%r`.
 pub fn instructions(op: &AtomicOp, spelling: &Spelling<'_>) -> String {
+    instructions_on(op, spelling, ["%b", "%c"])
+}
+
+/// The same with these operands in place of `%b` and `%c`. Of a compare and exchange, `%pair` is the whole result.
+pub fn instructions_on(op: &AtomicOp, spelling: &Spelling<'_>, [b, c]: [&str; 2]) -> String {
     let Spelling { ty, align, aligned_rmw, pointer, weak } = *spelling;
     let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
     let (scope, order) = (sync_scope(op.scope), ordering(op.ordering));
@@ -30,14 +35,14 @@ pub fn instructions(op: &AtomicOp, spelling: &Spelling<'_>) -> String {
     match op.operation {
         Operation::Fence => format!("fence {scope}{order}"),
         Operation::Load(_) => format!("%r = load atomic {volatile}{ty}, {pointer} {scope}{order}{align}"),
-        Operation::Store(_) => format!("store atomic {volatile}{ty} %b, {pointer} {scope}{order}{align}"),
+        Operation::Store(_) => format!("store atomic {volatile}{ty} {b}, {pointer} {scope}{order}{align}"),
         Operation::Rmw(rmw, _) => {
-            format!("%r = atomicrmw {volatile}{rmw} {pointer}, {ty} %b {scope}{order}{rmw_align}")
+            format!("%r = atomicrmw {volatile}{rmw} {pointer}, {ty} {b} {scope}{order}{rmw_align}")
         }
         Operation::CmpXchg { failure, .. } => {
             let weak = if weak { "weak " } else { "" };
             let failure = ordering(failure);
-            let operands = format!("{pointer}, {ty} %b, {ty} %c {scope}{order} {failure}{rmw_align}");
+            let operands = format!("{pointer}, {ty} {b}, {ty} {c} {scope}{order} {failure}{rmw_align}");
             format!("%pair = cmpxchg {weak}{volatile}{operands}\n  %r = extractvalue {{ {ty}, i1 }} %pair, 0")
         }
     }

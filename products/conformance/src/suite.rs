@@ -8,7 +8,7 @@ use ptx_lowering::{PtxVersion, Target, ptx::Function, sass::Family};
 use rayon::prelude::*;
 
 use crate::{
-    cell::Cell,
+    cell::{Cell, Form},
     command::Failure,
     compile::{Compiled, Compiler, Patience},
     values::{self, Values},
@@ -113,10 +113,12 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
         if let Some(family) = Family::of(target.sm) {
             judgement.note_assembler(&source, function, family);
         }
-        // Nothing else is in the function, and its address may be of any memory.
+        // Nothing else is in the function, and an address that is no variable's may be of any memory.
         judgement.extras.iter_mut().for_each(|extra| extra.of = Some(0));
         judgement.blame(|extra, _| extra.kind != ExtraKind::VolatileLoad || cell.is_volatile());
-        judgement.operations.iter_mut().for_each(Judgement::blame_space);
+        if cell.form != Form::Variable {
+            judgement.operations.iter_mut().for_each(Judgement::blame_space);
+        }
         judgement.operations.pop()
     });
     match judged {

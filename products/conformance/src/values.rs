@@ -8,7 +8,7 @@ use ptx_lowering::{
 };
 
 use crate::{
-    cell::Cell,
+    cell::{Cell, Form, OFFSET},
     execute::{TRAP, Unmodelled, sequence},
     reference::{admits, special},
 };
@@ -32,7 +32,8 @@ const RUNS: usize = 32;
 /// Runs a function on special and random values. With `other_threads`, these write the memory between its instructions, so that
 /// loops go round. A generic address is one of global, of shared and of local memory in turn; nobody else writes that.
 pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
-    let sequence = match sequence(function) {
+    let offset = if cell.form == Form::Offset { OFFSET } else { 0 };
+    let sequence = match sequence(function, offset, cell.variable().as_deref()) {
         Ok(sequence) => sequence,
         Err(Unmodelled(what)) => return Values::Unknown(what),
     };
@@ -40,6 +41,7 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
     let special = special(cell.ty.ty.scalar());
     let spaces = match cell.space() {
         None => vec![Space::Global],
+        Some(Space::Generic) if cell.form == Form::Variable => vec![Space::Global],
         Some(Space::Generic) => vec![Space::Global, Space::Shared, Space::Local],
         Some(space) => vec![space],
     };
@@ -116,8 +118,10 @@ fn run(
     let (ty, operation) = (cell.ty.ty, cell.op.operation);
     let bits = ty.bits();
     let b = random.value(ty, special);
+    let b = cell.constants().map_or(b, |[b, _]| b);
     let old = if random.below(2) == 0 { b } else { random.value(ty, special) };
     let c = random.value(ty, special);
+    let c = cell.constants().map_or(c, |[_, c]| c);
     let filler = random.next() as u8;
     let at = random.below(16) * (bits as usize / 8) % 16;
     let others =
@@ -125,7 +129,9 @@ fn run(
     let mut others = others.into_iter();
 
     let is_generic = cell.space() == Some(Space::Generic);
-    let mut machine = Machine::new(bits, at, old, [b, c], filler).in_space(space, is_generic);
+    // Where operands are constants, the parameters are other values.
+    let parameters = if cell.form == Form::Constant { [b, c].map(|value| !value & mask(bits)) } else { [b, c] };
+    let mut machine = Machine::new(bits, at, old, parameters, filler).in_space(space, is_generic);
     let start = machine.clone();
     let d = machine.run(sequence, |machine| {
         if let Some(Some(other)) = others.next() {
@@ -157,8 +163,9 @@ fn run(
         };
         return Ok(Some(Values::Wrong(format!("{seen:#x} in memory became {found:#x}{operands}"))));
     }
-    let result = d.unwrap_or_default() & mask(bits);
-    if operation.reads() && result != seen {
+    let result = cell.returns().map(|bits| d.unwrap_or_default() & mask(bits));
+    let returned = if cell.form == Form::Success { u128::from(seen == b) } else { seen };
+    if let Some(result) = result.filter(|result| *result != returned) {
         return Ok(Some(Values::Wrong(format!("the result is {result:#x}, and the memory had {seen:#x}"))));
     }
     let value = at..at + bits as usize / 8;
@@ -202,12 +209,27 @@ mod tests {
     fn check(name: &str, body: &str, expected: &str) {
         let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
         let cell = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.name == name).expect(name);
+        check_cell(&cell, body, expected);
+    }
+
+    /// The same of the first function of a kind and form, in global memory.
+    fn check_form(kind: &str, form: Form, body: &str, expected: &str) {
+        let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
+        let is_it =
+            |cell: &Cell| cell.name.starts_with(kind) && cell.form == form && cell.space() == Some(Space::Global);
+        let cell = Language::Llvm.cells(&target, 22).into_iter().find(is_it).expect(kind);
+        let body = body.replace("[v", &format!("[{}", cell.variable().unwrap_or_default()));
+        check_cell(&cell, &body, expected);
+    }
+
+    fn check_cell(cell: &Cell, body: &str, expected: &str) {
+        let name = &cell.name;
         let head = "(.param .b32 r) f(.param .b64 p, .param .b32 b, .param .b32 c)";
         let front = "ld.param.b64 %rd1, [p]; ld.param.b32 %r1, [b]; ld.param.b32 %r2, [c];";
         let text = format!(".version 8.6\n.target sm_90\n.visible .func {head} {{ {front} {body} ret; }}");
         let module: Module = text.parse().expect(&text);
         let function = module.functions().next().expect("a function");
-        let found = match super::check(&cell, function, is_shared(&cell)) {
+        let found = match super::check(cell, function, is_shared(cell)) {
             Values::Right => String::new(),
             Values::Wrong(_) => "value".to_owned(),
             Values::Effect(effect) => effect,
@@ -265,6 +287,33 @@ mod tests {
         check("rmw-nand-i32-relaxed-sys-global", &with(nand, RESULT), "");
         let doubled = nand.replace("setp", "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r4, %r5; setp");
         check("rmw-nand-i32-relaxed-sys-global", &with(&doubled, RESULT), "value");
+    }
+
+    /// What each form of a function shows of a compiler that is wrong.
+    #[test]
+    fn forms() {
+        let swap = "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r1, %r2;";
+        let success =
+            |compared: &str| format!("{swap} setp.{compared}; selp.b32 %r4, 1, 0, %p1; st.param.b32 [r], %r4;");
+        check_form("cmpxchg-i32", Form::Success, &success("eq.s32 %p1, %r3, %r1"), "");
+        check_form("cmpxchg-i32", Form::Success, &success("ne.s32 %p1, %r3, %r1"), "value");
+        check_form("cmpxchg-i32", Form::Success, &success("eq.s32 %p1, %r3, %r2"), "value");
+        check_form("cmpxchg-i32", Form::Success, &format!("{swap} {RESULT}"), "value");
+        let add = "red.relaxed.sys.global.add.u32 [%rd1], %r1;";
+        check_form("rmw-add-i32", Form::Unread, add, "");
+        check_form("rmw-add-i32", Form::Unread, "", "value");
+        check_form("rmw-add-i32", Form::Unread, &add.repeat(2), "a byte is written 2 times, and by the operation once");
+        let add = |operand: &str| format!("atom.relaxed.sys.global.add.u32 %r3, [%rd1], {operand}; {RESULT}");
+        check_form("rmw-add-i32", Form::Constant, &add("-2"), "");
+        check_form("rmw-add-i32", Form::Constant, &add("254"), "value");
+        check_form("rmw-add-i32", Form::Constant, &add("%r1"), "value");
+        let store = |address: &str| format!("st.relaxed.sys.global.b32 [{address}], %r1;");
+        check_form("store-i32", Form::Offset, &store("%rd1+16"), "");
+        check_form("store-i32", Form::Offset, &store("%rd1+12"), "value");
+        check_form("store-i32", Form::Offset, &store("%rd1+20"), "value");
+        check_form("store-i32", Form::Variable, &store("v"), "");
+        check_form("store-i32", Form::Variable, &store("v+4"), "value");
+        check_form("store-i32", Form::Variable, "", "value");
     }
 
     /// A generic address may be of any memory.
