@@ -8,14 +8,14 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics::execute::{Device, Dim3, FindingKind, Given, search};
+use ptx_atomics::execute::{Device, Dim3, FindingKind, Given, search_within};
 use ptx_atomics::hazards::{Limits, Verdict};
 use ptx_atomics::optimize::Least;
 use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Head, Module},
+    ptx::{Function, Head, Module},
 };
 
 use crate::{
@@ -113,7 +113,16 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
         }
     }
     if rewritten.text != text {
-        verify(args.grid, Duration::from_secs(args.time_limit), input, text, &rewritten.text)?;
+        let time = Duration::from_secs(args.time_limit);
+        for kernel in verify(args.grid, time, input, text, &rewritten.text)?
+            .iter()
+            .filter(|_| args.verbose && args.time_limit > 0)
+        {
+            render::say(&format!(
+                "{}: '{kernel}' is changed, and its executions were cut before their end",
+                input.name()
+            ));
+        }
     }
     Ok(rewritten)
 }
@@ -132,8 +141,9 @@ fn errors(input: &Input, error: Error) -> Errors {
 }
 
 /// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
-/// has a data race if the same one had none.
-fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after: &str) -> Result<(), Errors> {
+/// has a data race if the same one had none. The kernels of which this was not executed to the end: the rules and the judge say alone that
+/// they are right.
+fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
     let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
     let read =
         |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
@@ -148,41 +158,99 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
     {
         return Err(bug(format!("lacks a wait or fence in '{kernel}' that it had")));
     }
-    let deadline = Instant::now() + time;
-    for function in modules[0].functions().filter(|function| function.body.is_some()) {
-        if !Head::read(&function.head).is_entry || Instant::now() >= deadline {
-            continue;
-        }
+    let is_changed = |function: &&Function| {
         let own = |module: &Module| module.functions().find(|other| other.name == function.name).cloned();
         let same = own(&modules[1]).is_some_and(|other| other.to_string() == function.to_string());
-        if !same && races(&modules, &function.name, grid, deadline) == [false, true] {
-            return Err(bug(format!("has a data race in '{}' that it had not", function.name)));
+        !same && function.body.is_some() && Head::read(&function.head).is_entry
+    };
+    let changed = modules[0].functions().filter(is_changed).collect_vec();
+    let mut budget = Budget { steps: STEPS, deadline: Instant::now() + time };
+    let mut cut = Vec::new();
+    for (index, function) in changed.iter().enumerate() {
+        // What a kernel leaves is for those after it.
+        let share = budget.steps / (changed.len() - index) as u64;
+        let mut own = Budget { steps: share, ..budget };
+        match races(&modules, &function.name, grid, &mut own) {
+            Executed::New => return Err(bug(format!("has a data race in '{}' that it had not", function.name))),
+            Executed::Cut => cut.push(function.name.clone()),
+            Executed::Same => {}
         }
+        budget.steps -= share - own.steps.min(share);
     }
-    Ok(())
+    Ok(cut)
 }
 
-/// Whether executions of the same launch have a data race: before, and after. What cannot be launched has none.
-fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, deadline: Instant) -> [bool; 2] {
+/// How many instructions of warps all executions of a file have, which is about a second: a count ends them on each machine at the same
+/// place.
+const STEPS: u64 = 600_000;
+
+/// What is left for executions.
+#[derive(Clone, Copy)]
+struct Budget {
+    steps: u64,
+    /// An emergency stop.
+    deadline: Instant,
+}
+
+impl Budget {
+    fn is_over(&self) -> bool {
+        self.steps == 0 || Instant::now() >= self.deadline
+    }
+}
+
+/// What executions of the same launch say of a kernel, before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Executed {
+    /// Only the kernel after has a data race.
+    New,
+    /// None that the kernel before does not have, or the kernel cannot be launched.
+    Same,
+    /// The budget ended before an execution did.
+    Cut,
+}
+
+/// How many orders of the threads are executed.
+const SEEDS: u64 = 3;
+
+fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, budget: &mut Budget) -> Executed {
+    if budget.is_over() {
+        return Executed::Cut;
+    }
     let given = Given { grid, ..Given::default() };
-    // The other half of the time is for the launch that is found.
-    let left = deadline.saturating_duration_since(Instant::now()) / 2;
-    let Some(launch) =
-        search(&modules[0], kernel, &given, left).ok().and_then(|found| Some(found.first()?.launch.clone()))
-    else {
-        return [false; 2];
-    };
-    modules.each_ref().map(|module| {
-        (0..3).any(|seed| {
-            let options = ptx_atomics::hazards::options(seed, Limits::default());
-            let Ok(mut device) = Device::new(module, options) else { return false };
-            let launched = launch.launch(&mut device);
-            let races = |report: ptx_atomics::execute::Report| {
-                report.findings.iter().any(|found| found.kind == FindingKind::Race)
+    // The other half is for the launch that is found.
+    let half = budget.steps / 2;
+    let mut left = half;
+    let time = budget.deadline.saturating_duration_since(Instant::now()) / 2;
+    let found = search_within(&modules[0], kernel, &given, time, &mut left);
+    budget.steps -= half - left;
+    let Some(launch) = found.ok().and_then(|found| Some(found.first()?.launch.clone())) else { return Executed::Same };
+    let most = budget.steps / (2 * SEEDS);
+    let mut runs = [Vec::new(), Vec::new()];
+    for seed in 0..SEEDS {
+        for (module, runs) in modules.iter().zip(&mut runs) {
+            if budget.is_over() {
+                return Executed::Cut;
+            }
+            let limits = Limits { steps: most, ..Limits::default() };
+            let Ok(mut device) = Device::new(module, ptx_atomics::hazards::options(seed, limits)) else {
+                return Executed::Same;
             };
-            Instant::now() < deadline && device.launch(&launched).is_ok_and(races)
-        })
-    })
+            let launched = launch.launch(&mut device);
+            let Ok(report) = device.launch(&launched) else { return Executed::Same };
+            budget.steps = budget.steps.saturating_sub(report.work);
+            runs.push((report.findings.iter().any(|found| found.kind == FindingKind::Race), report.work >= most));
+        }
+    }
+    let has_race = |runs: &[(bool, bool)]| runs.iter().any(|(has_race, _)| *has_race);
+    let is_cut = |runs: &[(bool, bool)]| runs.iter().any(|(_, is_cut)| *is_cut);
+    let [before, after] = &runs;
+    match has_race(after) {
+        _ if has_race(before) => Executed::Same,
+        // The race may be in the rest of the kernel before.
+        _ if is_cut(before) || is_cut(after) && !has_race(after) => Executed::Cut,
+        true => Executed::New,
+        false => Executed::Same,
+    }
 }
 
 fn summary(weights: &[Weight]) -> String {
@@ -273,5 +341,41 @@ ret;
             assert!(said.contains(words), "{lost}: {said}");
         }
         assert_eq!(check(BEFORE, "none of it") + &check(&plain, "none of it"), "");
+    }
+
+    /// Kernels whose loops never end use up the steps, long before the time.
+    #[test]
+    fn steps_end_executions() {
+        let kernel = |name: &str, order: &str| {
+            format!(
+                ".visible .entry {name}(.param .u64 out) {{
+.reg .pred %p<2>;
+.reg .b32 %r<3>;
+.reg .b64 %rd<2>;
+.shared .align 8 .b8 s[8];
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, 0;
+again:
+fence.acquire.sys;
+atom.{order}.cta.shared.add.u32 %r2, [s], 1;
+setp.eq.u32 %p1, %r1, 0;
+@%p1 bra again;
+ret;
+}}
+"
+            )
+        };
+        let module = |order: &str| {
+            let kernels: String = ["a", "b", "c"].iter().map(|name| kernel(name, order)).collect();
+            format!(".version 8.7\n.target sm_90\n.address_size 64\n{kernels}")
+        };
+        let (before, after) = (module("release"), module("relaxed"));
+        let read = |text: &str| text.parse::<Module>().expect("a module");
+        let (modules, day) = ([read(&before), read(&after)], Duration::from_secs(86_400));
+        let mut budget = Budget { steps: STEPS, deadline: Instant::now() + day };
+        assert_eq!(races(&modules, "a", None, &mut budget), Executed::Cut);
+        assert!(budget.steps < STEPS / 10, "{} steps are left", budget.steps);
+        let verified = verify(None, day, &Input::new("k.ptx", ""), &before, &after);
+        assert_eq!(verified.map_err(|errors| errors.to_string()), Ok(["a", "b", "c"].map(str::to_owned).to_vec()));
     }
 }

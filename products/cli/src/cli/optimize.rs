@@ -46,7 +46,7 @@ pub struct OptimizeArgs {
     /// of any loop, and with any. Behind '>=' the search ended before a placement was found
     #[arg(long, conflicts_with = "output")]
     pub report: bool,
-    /// How long to execute what was changed, in seconds for each file; 0 does not
+    /// How long to execute what was changed at most, in seconds for each file; a count of instructions ends it before. 0 does not
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     pub time_limit: u64,
 }
