@@ -278,6 +278,11 @@ impl Cell {
         Self { name: name(&op, ty), op, ty, form: Form::Plain }
     }
 
+    /// The name of the function of which this is a form.
+    pub fn plain_name(&self) -> Option<&str> {
+        (self.form != Form::Plain).then(|| self.name.rsplit_once('-').map(|(plain, _)| plain)).flatten()
+    }
+
     /// The bits of the operands, where these are constants.
     pub fn constants(&self) -> Option<[u128; 2]> {
         let element = self.ty.ty.scalar();

@@ -228,20 +228,12 @@ fn llvm(cell: &Cell, typed_pointers: bool) -> String {
     let operands = if cell.form == Form::Constant { constants.each_ref().map(|value| &**value) } else { ["%b", "%c"] };
     let body = llvm_ir::instructions_on(&cell.op, &spelling, operands);
     let front = match cell.form {
-        Form::Offset => {
-            let byte = if typed_pointers { format!("i8{}*", llvm_ir::qualifier(space)) } else { pointer.clone() };
-            let back = if typed_pointers {
-                format!("%q = bitcast {byte} %o to {pointer}")
-            } else {
-                format!("%q = getelementptr i8, {byte} %o, i64 0")
-            };
-            let start = if typed_pointers {
-                format!("%i = bitcast {pointer} %p to {byte}")
-            } else {
-                format!("%i = getelementptr i8, {pointer} %p, i64 0")
-            };
-            format!("{start}\n  %o = getelementptr i8, {byte} %i, i64 {OFFSET}\n  {back}\n  ")
+        Form::Offset if typed_pointers => {
+            let byte = format!("i8{}*", llvm_ir::qualifier(space));
+            let cast = format!("%i = bitcast {pointer} %p to {byte}\n  %o = getelementptr i8, {byte} %i, i64 {OFFSET}");
+            format!("{cast}\n  %q = bitcast {byte} %o to {pointer}\n  ")
         }
+        Form::Offset => format!("%q = getelementptr i8, {pointer} %p, i64 {OFFSET}\n  "),
         _ => String::new(),
     };
     let (result, end) = match cell.form {
@@ -276,7 +268,7 @@ fn llvm_constant(cell: &Cell, value: i8, typed_pointers: bool) -> String {
     };
     let ty = cell.ty.llvm.rsplit_once(' ').map(|(_, element)| element.trim_end_matches('>'));
     match ty {
-        Some(ty) => format!("<{}>", vec![format!("{ty} {element}"); cell.ty.ty.lanes() as usize].join(", ")),
+        Some(ty) => format!("<{}>", vec![format!("{ty} {element}"); cell.ty.ty.lanes()].join(", ")),
         None => element,
     }
 }
