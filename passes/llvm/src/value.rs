@@ -8,7 +8,7 @@ use std::{
 use inkwell::{
     basic_block::BasicBlock,
     context::ContextRef,
-    llvm_sys::{LLVMAttributeFunctionIndex, core::*, debuginfo::*, prelude::*},
+    llvm_sys::{LLVMAttributeFunctionIndex, LLVMTypeKind, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
 use ptx_atomics_common::{
@@ -39,7 +39,7 @@ impl Value<'_> {
         let text = text.trim();
         text.split_once(", !").map_or(text, |(head, _)| head).to_owned()
     }
-    /// The bits of a constant that can stand in the PTX text. A NaN stays in a register: LLVM's C API would lose its payload.
+    /// The bits of a constant that can stand in the PTX text.
     pub fn constant(self) -> Option<u64> {
         // SAFETY: the value is live, and each accessor is called on the kind of constant that it is defined for.
         unsafe {
@@ -52,9 +52,15 @@ impl Value<'_> {
             if LLVMIsAConstantFP(self.0).is_null() {
                 return None;
             }
-            let number = LLVMConstRealGetDouble(self.0, &mut 0);
-            let float = LLVMTypeOf(self.0) == LLVMFloatTypeInContext(LLVMGetTypeContext(LLVMTypeOf(self.0)));
-            (!number.is_nan()).then(|| if float { (number as f32).to_bits().into() } else { number.to_bits() })
+            let ty = LLVMTypeOf(self.0);
+            let bits = match LLVMGetTypeKind(ty) {
+                LLVMTypeKind::LLVMHalfTypeKind | LLVMTypeKind::LLVMBFloatTypeKind => 16,
+                LLVMTypeKind::LLVMFloatTypeKind => 32,
+                LLVMTypeKind::LLVMDoubleTypeKind => 64,
+                _ => return None,
+            };
+            let integer = LLVMConstBitCast(self.0, LLVMIntTypeInContext(LLVMGetTypeContext(ty), bits));
+            (!LLVMIsAConstantInt(integer).is_null()).then(|| LLVMConstIntGetZExtValue(integer))
         }
     }
 }
@@ -266,5 +272,40 @@ pub unsafe fn message(message: *mut std::ffi::c_char) -> String {
         let text = CStr::from_ptr(message).to_string_lossy().into_owned();
         LLVMDisposeMessage(message);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inkwell::context::Context;
+
+    use super::*;
+
+    #[test]
+    fn constants_have_the_bits_of_their_type() {
+        let context = Context::create();
+        // SAFETY: the context is live.
+        let constant = |ty: LLVMTypeRef, number: f64| unsafe { Value::new(LLVMConstReal(ty, number)) }.constant();
+        // SAFETY: as above.
+        let [half, bfloat, float, double, wide] = unsafe {
+            let context = context.raw();
+            [
+                LLVMHalfTypeInContext(context),
+                LLVMBFloatTypeInContext(context),
+                LLVMFloatTypeInContext(context),
+                LLVMDoubleTypeInContext(context),
+                LLVMFP128TypeInContext(context),
+            ]
+        };
+        for (ty, bits) in [
+            (half, Some(0xc000)),
+            (bfloat, Some(0xc000)),
+            (float, Some(0xc000_0000)),
+            (double, Some(0xc000 << 48)),
+            (wide, None),
+        ] {
+            assert_eq!(constant(ty, -2.0), bits);
+        }
+        assert_eq!([constant(half, 1.0), constant(bfloat, 1.0)], [Some(0x3c00), Some(0x3f80)]);
     }
 }

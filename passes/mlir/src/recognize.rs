@@ -145,7 +145,7 @@ fn constants(asked: &Asked<'_, '_>) -> Constants {
     [bits(), bits()]
 }
 
-/// The bits of a constant integer, null pointer, float or double.
+/// The bits of a constant integer, null pointer, or float.
 fn constant(value: Value<'_, '_>) -> Option<u64> {
     let (op, _) = ir::defining(value)?;
     match ir::name(op) {
@@ -159,10 +159,12 @@ fn constant(value: Value<'_, '_>) -> Option<u64> {
         return Some(number as u64 & (u64::MAX >> 64u64.saturating_sub(8 * size).min(63)));
     }
     let number = FloatAttribute::try_from(attribute).ok()?.value();
-    let bits = if size_and_model(value.r#type()).0 == Some(Model::F32) {
-        (number as f32).to_bits().into()
-    } else {
-        number.to_bits()
+    let bits = match size_and_model(value.r#type()).0? {
+        Model::F16 => half::f16::from_f64(number).to_bits().into(),
+        Model::Bf16 => half::bf16::from_f64(number).to_bits().into(),
+        Model::F32 => (number as f32).to_bits().into(),
+        Model::F64 => number.to_bits(),
+        _ => return None,
     };
     (!number.is_nan()).then_some(bits)
 }
