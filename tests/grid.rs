@@ -30,7 +30,7 @@ use testing::{
     ASSEMBLERS, FP_ATOMICS, Pairs,
     cells::{Cell, addresses, cells, llvm_ir, module, scattered},
     mutants::Catches,
-    reasons::reasons,
+    reasons::{reasons, reasons_of},
     target, word,
 };
 
@@ -189,7 +189,7 @@ impl Run {
         let mut lacking: BTreeMap<bool, BTreeMap<String, Cell>> = BTreeMap::new();
         let mut accepted: BTreeMap<(&'static str, bool), Vec<Cell>> = BTreeMap::new();
         for (cell, strategy) in part {
-            match reasons(&cell.op, target).first() {
+            match reasons_of(&cell.op, target, self.floats == "ieee").first() {
                 Some(reason) => {
                     *rejected.entry(*reason).or_default() += 1;
                     lacking.entry(cell.may_be_local()).or_default().insert(cell.name.clone(), cell);

@@ -191,13 +191,17 @@ impl Cell {
     /// local memory.
     fn unread(&self) -> Option<Self> {
         let mut statements = self.sequence.statements().to_vec();
-        let atom = statements.iter_mut().find_map(|statement| match statement {
+        let atoms = statements.iter_mut().filter_map(|statement| match statement {
             Statement::Instruction { instruction: Instruction::Atom(atom), .. } => Some(atom),
             _ => None,
         });
+        let atoms: Vec<_> = atoms.collect();
         let expanded = self.sequence.statements().iter().any(|statement| matches!(statement, Statement::Label(_)));
         let addressed = matches!(self.space, Space::Global | Space::Shared);
-        atom.filter(|_| addressed && !expanded)?.d = Operand::Sink;
+        if atoms.is_empty() || !addressed || expanded {
+            return None;
+        }
+        atoms.into_iter().for_each(|atom| atom.d = Operand::Sink);
         Some(Self {
             name: format!("{} unread", self.name),
             sequence: statements.into_iter().collect(),

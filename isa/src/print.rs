@@ -13,7 +13,18 @@ pub trait Names {
     /// Writes a register, a symbol or a label.
     fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result;
     /// Writes an address with its brackets.
-    fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result;
+    fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result {
+        self.in_brackets(f, address)
+    }
+    /// Writes brackets around a register and its offset.
+    fn in_brackets(&self, f: &mut dyn Write, Address { base, offset }: &Address) -> fmt::Result {
+        f.write_char('[')?;
+        self.register(f, base)?;
+        if *offset != 0 {
+            write!(f, "+{offset}")?;
+        }
+        f.write_char(']')
+    }
 }
 
 /// Names as PTX has them.
@@ -22,15 +33,6 @@ pub struct PtxNames;
 impl Names for PtxNames {
     fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result {
         f.write_str(&name.0)
-    }
-
-    fn address(&self, f: &mut dyn Write, Address { base, offset }: &Address) -> fmt::Result {
-        f.write_char('[')?;
-        self.register(f, base)?;
-        if *offset != 0 {
-            write!(f, "+{offset}")?;
-        }
-        f.write_char(']')
     }
 }
 

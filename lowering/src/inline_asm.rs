@@ -168,12 +168,10 @@ impl Names for Operands<'_> {
     }
 
     fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result {
-        if address.base == A && !self.address_is_integer {
-            return self.register(f, &A);
+        match address.base == A && !self.address_is_integer {
+            true => self.register(f, &A),
+            false => self.in_brackets(f, address),
         }
-        f.write_char('[')?;
-        self.register(f, &address.base)?;
-        f.write_char(']')
     }
 }
 
@@ -209,6 +207,12 @@ mod tests {
             OpType::I32,
             "and.b64 %word, $1, -4;\n\tld.b32 $0, [%word];\n\tst.b32 [$1], $2;",
             "=&r,l,r,~{memory}",
+        );
+        check(
+            "mov.b64 %base, %a; ld.b32 %d, [%base+4];",
+            OpType::I32,
+            "mov.b64 %base, $1;\n\tld.b32 $0, [%base+4];",
+            "=r,l,~{memory}",
         );
     }
 

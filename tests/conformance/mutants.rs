@@ -37,7 +37,7 @@ const MUTANTS: [Mutant; 9] = [
     Mutant { name: "a generic load as global", mutate: global_load, least: 2 },
     Mutant { name: "a generic store as global", mutate: global_store, least: 2 },
     Mutant { name: "a generic update as global", mutate: global_update, least: 2 },
-    Mutant { name: "a volatile access twice", mutate: volatile_twice, least: 10 },
+    Mutant { name: "a volatile access twice", mutate: volatile_twice, least: 7 },
 ];
 
 fn twice(found: &Instruction, is: fn(&Atom) -> bool) -> Option<Vec<Instruction>> {

@@ -77,7 +77,7 @@ use crate::{
     block::{BasicBlock, control_flow},
     cost::{self, Fit},
     event::{MemoryEvent, acquires, fence, releases, touches_memory},
-    expansion::{choice, companions, is_expansion},
+    expansion::{choice, companions, is_expansion, is_loop},
     flow::Flow,
     graph::{self, Graph},
     table::{Candidates, TableRow, cheapest},
@@ -392,7 +392,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
         // says.
         let again = match self.companions[event].first() {
-            _ if place != event || !self.is_expansion(op, event) => found[place],
+            _ if place != event || !self.is_loop(op, event) => found[place],
             Some(first) => found[*first],
             None => asked[op],
         };
@@ -438,6 +438,11 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// Whether this event is one of several that an operation became.
     fn is_expansion(&self, op: usize, event: usize) -> bool {
         is_expansion(&self.source.operations[op], self.compiled.flow, self.compiled.events[event])
+    }
+
+    /// Whether this event is the `cas` of a loop that an operation became.
+    fn is_loop(&self, op: usize, event: usize) -> bool {
+        self.compiled.flow.cas(self.compiled.events[event]).is_some_and(|cas| is_loop(&self.source.operations[op], cas))
     }
 
     /// The place of an operation whose event is this one, for its relations.

@@ -12,7 +12,7 @@ use ptx_lowering::{
 use crate::{
     cas_loop::keeps_value,
     event::{MemoryEvent, fence},
-    expansion::{is_expansion, needs_instruction},
+    expansion::{is_divided, is_expansion, needs_instruction},
     flow::Flow,
 };
 
@@ -75,7 +75,7 @@ pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
     let by_cas = op.operation.writes() && flow.cas(node).is_some();
     let is_strong_load = op.operation == Operation::Load(asked) && !found.writes && found.strong.is_some();
     let width = match found.bits {
-        width if width == bits => EXACT,
+        width if width == bits || is_divided(op, flow, node) => EXACT,
         32 if (is_rmw || by_cas) && bits < 32 => EXACT,
         16 | 32 if is_strong_load && bits < found.bits => WIDER,
         width if width < bits => NARROWER,

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use ptx_lowering::{
     AtomicOp, Operation, RmwOp, SyncScope,
     ptx::{
-        Address, AluOp, Atom, AtomOp, Cmp, Instruction, Ld, Name, Operand,
+        Address, AluOp, Atom, AtomOp, Cmp, Instruction, Ld, Name, Operand, Type,
         flow::{Direction, NodeCode},
     },
 };
@@ -23,6 +23,9 @@ const MOST_COPIES: usize = 16;
 /// The widest value of a `cas`, in bytes. Its halves stand side by side.
 const WIDEST: i64 = 16;
 
+/// The width of a value that is divided, in bits: no compare-and-swap before sm_90 is as wide.
+const DIVIDED: u32 = 128;
+
 /// Whether anything must stand for an operation: not if no other thread takes part.
 pub fn needs_instruction(op: &AtomicOp) -> bool {
     let is_compiler_fence = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
@@ -32,7 +35,9 @@ pub fn needs_instruction(op: &AtomicOp) -> bool {
 /// Whether a node is one of several instructions that an operation becomes.
 pub fn is_expansion(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
     match flow.instruction(node) {
-        Some(Instruction::Atom(atom)) => is_loop(op, atom) || is_chosen(op, atom) && choice(flow, node).is_some(),
+        Some(Instruction::Atom(atom)) => {
+            is_loop(op, atom) || is_chosen(op, atom) && choice(flow, node).is_some() || is_divided(op, flow, node)
+        }
         _ => false,
     }
 }
@@ -46,6 +51,43 @@ pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
             Operation::Rmw(..) | Operation::Store(_) => true,
             _ => false,
         }
+}
+
+/// Whether an `atom` is the first of several that add the elements of a vector, of which each is atomic by itself.
+pub fn is_divided(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
+    let Operation::Rmw(RmwOp::FAdd | RmwOp::FSub, access) = op.operation else { return false };
+    access.ty.lanes() > 1 && access.ty.bits() == DIVIDED && elements(flow, node).is_some()
+}
+
+/// The `atom`s that add 128 bits in parts of 32, from the first: each is at the place behind the one before, and nothing else touches
+/// memory in between.
+pub fn elements(flow: &Flow<'_>, node: usize) -> Option<Vec<usize>> {
+    let addition = |node: usize| match flow.instruction(node) {
+        Some(Instruction::Atom(atom)) if atom.op == AtomOp::Add && atom.vec.is_none() => {
+            let is_part = matches!(atom.ty, Type::F32 | Type::F16x2 | Type::Bf16x2);
+            (is_part && flow.nodes[node].guard.is_none()).then_some(atom)
+        }
+        _ => None,
+    };
+    let first = addition(node)?;
+    let base = copied_from(flow, &first.a.base);
+    let follows = |atom: &Atom, bytes: i64| {
+        let is_place = atom.a.offset == first.a.offset.wrapping_add(bytes) && copied_from(flow, &atom.a.base) == base;
+        is_place && (atom.ty, atom.space, atom.sem, atom.scope) == (first.ty, first.space, first.sem, first.scope)
+    };
+    let (mut all, mut at) = (vec![node], node);
+    while 32 * (all.len() as u32) < DIVIDED {
+        at = match flow.nodes[at].next[..] {
+            [next] if flow.nodes[next].previous.len() == 1 => next,
+            _ => return None,
+        };
+        match addition(at) {
+            Some(atom) if follows(atom, 4 * all.len() as i64) => all.push(at),
+            _ if touches_memory(flow, at) || fence(flow, at).is_some() => return None,
+            _ => {}
+        }
+    }
+    Some(all)
 }
 
 /// Two `atom`s of which a branch chooses one.
@@ -113,14 +155,14 @@ pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
 }
 
 /// The other nodes of what an operation becomes that has its access at a node: of a compare-and-swap loop its first reads, of
-/// two `atom`s the second, of which the first stands for both.
+/// two `atom`s the second, of which the first stands for both, and of elements all except the first.
 pub fn companions(flow: &Flow<'_>, node: usize) -> Vec<usize> {
     if let Some(cas) = flow.cas(node) {
         return first_reads(flow, node, cas);
     }
     match choice(flow, node) {
         Some(Choice { atoms: [first, second], .. }) if first == node => vec![second],
-        _ => Vec::new(),
+        _ => elements(flow, node).map(|all| all[1..].to_vec()).unwrap_or_default(),
     }
 }
 

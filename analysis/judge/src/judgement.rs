@@ -248,8 +248,12 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
     {
         violations = lost(Loss::NotAtomic, "another thread can write between the read and the write");
     }
-    let is_global = op.operation.access().is_some_and(|access| access.space == Space::Global);
-    if matches!(instruction, Some(Instruction::Atom(Atom { vec: Some(_), .. }))) && !is_global {
+    let is_global = |space: Space| {
+        space == Space::Global || op.operation.access().is_some_and(|access| access.space == Space::Global)
+    };
+    if let Some(Instruction::Atom(Atom { vec: Some(_), space, .. })) = instruction
+        && !is_global(*space)
+    {
         violations.extend(lost(Loss::Undefined, "a vector `atom` takes global memory alone"));
     }
     // A fence anywhere behind an `atom` acquires what it has read. What a `red` has read, no fence acquires.

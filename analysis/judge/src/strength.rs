@@ -30,7 +30,7 @@ use strum::IntoEnumIterator;
 use crate::{
     cas_loop::{self, Outcome, Retry},
     event::{MemoryEvent, acquires, fence, promoted, releases, touches_memory},
-    expansion::{choice, copied_from},
+    expansion::{choice, copied_from, elements},
     flow::Flow,
     loss::{Loss, Violation},
 };
@@ -161,12 +161,15 @@ impl Strength {
         let (reads, writes) = (events().any(|(_, event)| event.reads), events().any(|(_, event)| event.writes));
         let written: Vec<_> = events().filter(|(_, event)| event.writes).collect();
         let cas = written.first().and_then(|(node, _)| Some((*node, flow.cas(*node)?)));
+        let parts = written.first().and_then(|(node, _)| elements(flow, *node));
+        let is_divided = parts.is_some_and(|parts| parts.iter().eq(written.iter().map(|(node, _)| node)));
         let atomicity = match (&written[..], cas) {
             ([_], Some((node, cas))) => {
                 let leaves = |node: usize| group.contains(&node) || touches_memory(flow, node);
                 Atomicity::Cas(cas_loop::retry(flow, node, cas, leaves))
             }
             ([(_, event)], None) if event.reads => Atomicity::Native,
+            _ if is_divided => Atomicity::Native,
             ([(first, event), (second, _)], None) if event.reads => {
                 let is_choice = choice(flow, *first).is_some_and(|choice| choice.atoms.contains(second));
                 if is_choice { Atomicity::Native } else { Atomicity::Separate }
@@ -229,8 +232,11 @@ impl Strength {
             ordering_in_loop: matches!(atomicity, Atomicity::Cas(Retry::UntilSuccess | Retry::OrFailure))
                 && cas.is_some_and(|(node, _)| own.orders_in_loop(node)),
             skips_write: cas.is_some_and(|(node, _)| cas_loop::skip(flow, node).is_some()),
-            by_element: events().any(|(_, event)| event.by_element && !guesses(&event)),
-            widths: events().filter(|(_, event)| !guesses(event)).map(|(_, event)| event.bits).unique().collect(),
+            by_element: is_divided || events().any(|(_, event)| event.by_element && !guesses(&event)),
+            widths: match is_divided {
+                true => vec![written.iter().map(|(_, event)| event.bits).sum()],
+                false => events().filter(|(_, event)| !guesses(event)).map(|(_, event)| event.bits).unique().collect(),
+            },
             spaces: events().map(|(_, event)| event.space).unique().collect(),
         }
     }
@@ -424,9 +430,10 @@ fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool
         skipped || writers.contains(&node) && flow.nodes[node].guard.is_none()
     };
     let visit = |node| if found(node) { Visit::Found } else { Visit::Continue };
+    let is_divided = writers.first().and_then(|writer| elements(flow, *writer)).is_some_and(|parts| parts == writers);
     let again = |writer: &usize| {
         let reached = flow.reached(*writer, Direction::Forward, |_| false);
-        writers.iter().any(|writer| reached[*writer])
+        writers.iter().any(|other| reached[*other] && !(is_divided && other > writer))
     };
     writers.is_empty()
         || flow.always(flow.entry(), Direction::Forward, visit)

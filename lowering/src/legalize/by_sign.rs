@@ -60,8 +60,13 @@ pub fn expand(BySign([signed, unsigned]): BySign, steps: &[Step], emit: &Emit<'_
     body.mov(bits, &operand, register(&B));
     let negative = body.test("%negative", Cmp::Lt, signed.ty, register(&operand), Operand::Immediate(0));
     emit.around(steps, body, |body, sem| {
-        let atom =
-            |form| emit.atom(sem, form, AtomOperands { d: register(&found), base: A, b: register(&operand), c: None });
+        let atom = |form| {
+            emit.atom(
+                sem,
+                form,
+                AtomOperands { d: register(&found), base: A, offset: 0, b: register(&operand), c: None },
+            )
+        };
         body.push(Statement::from(Instruction::Bra { target: BELOW }).guarded(negative.clone()));
         body.push(atom(signed));
         body.push(Instruction::Bra { target: JOINED });

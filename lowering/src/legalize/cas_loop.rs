@@ -54,7 +54,8 @@ pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         update.apply(body, &old, &new);
         unless_kept(bits, &old, &new, emit, body, |body| {
             let cas = AtomForm::new(AtomOp::Cas, bits);
-            let operands = AtomOperands { d: register(&D), base: A, b: register(&old), c: Some(register(&new)) };
+            let operands =
+                AtomOperands { d: register(&D), base: A, offset: 0, b: register(&old), c: Some(register(&new)) };
             body.push(emit.atom(sem, cas, operands));
             let retry = differ(body, RETRY, ty, register(&D), register(&old));
             body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry));

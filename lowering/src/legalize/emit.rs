@@ -37,6 +37,8 @@ impl AtomForm {
 pub struct AtomOperands {
     pub d: Operand,
     pub base: Name,
+    /// In bytes.
+    pub offset: i64,
     pub b: Operand,
     /// The new value of a `cas`.
     pub c: Option<Operand>,
@@ -134,9 +136,9 @@ impl Emit<'_> {
 
     pub fn atom(&self, sem: AtomSem, form: AtomForm, operands: AtomOperands) -> Instruction {
         let AtomForm { op, noftz, vec, ty } = form;
-        let AtomOperands { d, base, b, c } = operands;
+        let AtomOperands { d, base, offset, b, c } = operands;
         let scope = self.target.meets(Form::AtomScope.requirement()).then_some(self.scope);
-        let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset: 0 });
+        let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset });
         Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
     }
 
@@ -157,7 +159,7 @@ impl Emit<'_> {
             body.push(self.atom(
                 sem,
                 form,
-                AtomOperands { d: Operand::Register(D), base: A, b: b.clone(), c: c.clone() },
+                AtomOperands { d: Operand::Register(D), base: A, offset: 0, b: b.clone(), c: c.clone() },
             ));
         });
     }

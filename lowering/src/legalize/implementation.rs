@@ -26,7 +26,7 @@ pub enum Implementation {
     Plain,
     /// One `atom` on the slots.
     Atom(AtomForm),
-    /// `atom` on registers of the elements.
+    /// One `atom` on registers of the elements, or one for each register.
     Packed(AtomForm),
     /// This addition, of the negated operand.
     AddOfNegated(AtomForm),
@@ -43,8 +43,13 @@ pub enum Implementation {
 
 impl Implementation {
     /// Whether its `atom` executes more than once, or stands there more than once.
-    pub fn repeats(self) -> bool {
-        matches!(self, Self::BySign(_) | Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
+    pub fn repeats(self, access: Option<Access>) -> bool {
+        match self {
+            Self::Packed(form) | Self::AddOfNegated(form) => {
+                form.vec.is_none() && access.is_some_and(|access| packed::is_packed(form, access.ty))
+            }
+            _ => matches!(self, Self::BySign(_) | Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg),
+        }
     }
 
     /// Whether it is a loop that can tell in front of its write that nothing would change, and often finds so. PTX compares
@@ -63,7 +68,7 @@ impl Implementation {
         };
         let Some(family) = Family::of(emit.target.sm) else { return false };
         forms.into_iter().any(|form| {
-            let operands = AtomOperands { d: register(&D), base: A, b: register(&B), c: None };
+            let operands = AtomOperands { d: register(&D), base: A, offset: 0, b: register(&B), c: None };
             so(&emit.atom(AtomSem::AcqRel, form, operands), family)
         })
     }
@@ -148,7 +153,10 @@ pub fn implementation(
 /// The replacement of the access of an rmw.
 fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mut Vec<Change>) -> Implementation {
     if let Some(form) = native::native(op, access, policy, target, changes) {
-        return if form.vec.is_some() { Implementation::Packed(form) } else { Implementation::Atom(form) };
+        return match packed::is_packed(form, access.ty) {
+            true => Implementation::Packed(form),
+            false => Implementation::Atom(form),
+        };
     }
     let addition = match op {
         RmwOp::Sub => native::native(RmwOp::Add, access, policy, target, changes),

@@ -71,7 +71,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     let relaxed_access = misplaced || !emit.has_semantics() || (volatile && implementation == Implementation::Plain);
     let carrier = match relaxed_access {
         true => Carrier::Fences,
-        false if implementation.repeats() => Carrier::Repeated,
+        false if implementation.repeats(access) => Carrier::Repeated,
         false if implementation.is_assembled(&emit, sass::leader_orders) => Carrier::Leader,
         false => Carrier::Access,
     };

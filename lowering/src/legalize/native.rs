@@ -75,8 +75,12 @@ fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) 
         (_, FpAtomics::Native) => {
             let form = packed::form(ty)?;
             // A vector `atom` takes global memory alone. Of a generic address that points to shared memory, it loses the addition.
-            let is_possible = form.vec.is_none() || space == Space::Global;
-            is_possible.then_some(form)
+            if form.vec.is_none() || space == Space::Global && form.exists_on(target) {
+                return Some(form);
+            }
+            // No loop can compare a wider value either.
+            let has_loop = AtomForm::new(AtomOp::Cas, bits(ty.bits())).exists_on(target);
+            (!has_loop).then(|| packed::part(form))
         }
     }
 }

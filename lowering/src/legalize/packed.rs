@@ -30,6 +30,16 @@ pub fn form(ty: OpType) -> Option<AtomForm> {
     Some(AtomForm { op: AtomOp::Add, noftz, vec, ty })
 }
 
+/// The form that adds one register of such a vector, where the target has no instruction for all of them.
+pub fn part(form: AtomForm) -> AtomForm {
+    AtomForm { vec: None, ..form }
+}
+
+/// Whether a form adds a part of a value: one register of the vector, or all of them.
+pub fn is_packed(form: AtomForm, ty: OpType) -> bool {
+    form.ty.bits() < ty.bits() && ty.lanes() > 1
+}
+
 /// `prepare` changes each register of the operand.
 pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, prepare: impl Fn(&mut Body, &Name)) {
     // Each register holds 32 bits, as those of a vector of f32 do.
@@ -38,9 +48,22 @@ pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, 
     operand.iter().for_each(|word| prepare(body, word));
     let result = body.registers(Type::B32, "%sum", operand.len());
     let vector = |names: &[_]| Operand::Vector(names.iter().map(register).collect());
+    if form.vec.is_some() {
+        emit.around(steps, body, |body, sem| {
+            let operands = AtomOperands { d: vector(&result), base: A, offset: 0, b: vector(&operand), c: None };
+            body.push(emit.atom(sem, form, operands));
+        });
+        return join(body, words, &D, &result);
+    }
+    // An address with an offset of its own takes no further one.
+    let base = body.register(Type::B64, "%base");
+    body.mov(Type::B64, &base, register(&A));
     emit.around(steps, body, |body, sem| {
-        let operands = AtomOperands { d: vector(&result), base: A, b: vector(&operand), c: None };
-        body.push(emit.atom(sem, form, operands));
+        for (index, (d, b)) in result.iter().zip(&operand).enumerate() {
+            let offset = 4 * index as i64;
+            let operands = AtomOperands { d: register(d), base: base.clone(), offset, b: register(b), c: None };
+            body.push(emit.atom(sem, form, operands));
+        }
     });
     join(body, words, &D, &result);
 }

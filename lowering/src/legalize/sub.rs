@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
-    if form.vec.is_some() {
+    if packed::is_packed(form, emit.access().ty) {
         let word = if form.ty == Type::F32 { OpType::F32 } else { OpType::F16x2 };
         return packed::expand(form, steps, emit, body, |body, operand| negate(word, register(operand), operand, body));
     }

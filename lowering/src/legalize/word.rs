@@ -64,7 +64,8 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     };
     let form = AtomForm::new(op, Type::B32);
     emit.around(steps, body, |body, sem| {
-        let operands = AtomOperands { d: register(&seen), base: field.word.clone(), b: register(&wide), c: None };
+        let operands =
+            AtomOperands { d: register(&seen), base: field.word.clone(), offset: 0, b: register(&wide), c: None };
         body.push(emit.atom(sem, form, operands));
     });
     if let Some(shift) = &shift {
@@ -102,7 +103,7 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         unless_kept(Type::B32, &old, &new, emit, body, |body| {
             let cas = AtomForm::new(AtomOp::Cas, Type::B32);
             let (d, base) = (register(&seen), location.word.clone());
-            let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+            let operands = AtomOperands { d, base, offset: 0, b: register(&old), c: Some(register(&new)) };
             body.push(emit.atom(sem, cas, operands));
             body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
             body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
@@ -132,7 +133,7 @@ pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         prmt(body, &new, register(&seen), register(&desired), &insert);
         let cas = AtomForm::new(AtomOp::Cas, Type::B32);
         let (d, base) = (register(&seen), field.word.clone());
-        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+        let operands = AtomOperands { d, base, offset: 0, b: register(&old), c: Some(register(&new)) };
         body.push(emit.atom(sem, cas, operands));
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         prmt(body, &old, register(&seen), register(&expected), &insert);

@@ -174,7 +174,13 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     let mut machine = Machine::new(bits, at, old, [b, c], values.filler).in_space(space, is_generic);
     let mut others = values.others.iter();
     let mut last = machine.clone();
+    let by_element = case.lowering.changes.contains(&Change::AtomicByElement);
+    let mut is_first = true;
     let d = machine.run(&sequence, |machine| {
+        // A value whose elements are updated one after the other is not one value to other threads in between.
+        if by_element && !std::mem::take(&mut is_first) {
+            return;
+        }
         // No other thread writes local memory.
         if let Some(Some(interference)) = others.next()
             && !case.local

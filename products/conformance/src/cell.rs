@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use itertools::{Itertools, iproduct};
 use ptx_lowering::{
-    Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower,
+    Access, AtomicOp, FpAtomics, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower,
     ptx::{Scope, Space, arithmetic::mask},
 };
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
@@ -232,10 +232,11 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
             }
             let operation = kind.operation(Access::new(space, kind.value(ty)), failure);
             let op = AtomicOp { operation, ordering, scope };
-            // What the target has in global memory: elsewhere plain accesses may do, and nobody needs them.
+            // An operation that the target has in global memory as one atomic operation: elsewhere plain accesses may do.
             let in_global =
                 AtomicOp { operation: kind.operation(Access::new(Space::Global, kind.value(ty)), failure), ..op };
-            if !wanted(&op) || lower(&in_global, &Policy::default(), target).is_err() {
+            let whole = Policy { fp_atomics: FpAtomics::Ieee, ..Policy::default() };
+            if !wanted(&op) || lower(&in_global, &whole, target).is_err() {
                 continue;
             }
             cells.push(Cell::new(op, ty));

@@ -2,15 +2,27 @@
 //! `docs/rejections.md`.
 
 use ptx_lowering::{
-    AtomicOp, Operation, PtxVersion, SyncScope, Target,
+    AtomicOp, Operation, PtxVersion, RmwOp, SyncScope, Target, Type,
     ptx::{Scope, Space},
 };
 
 /// The reasons for which an operation must be rejected; none if it must not.
 pub fn reasons(op: &AtomicOp, target: &Target) -> Vec<&'static str> {
+    reasons_of(op, target, false)
+}
+
+/// Whether `atom` adds each 32 bits of a vector of 128 on every GPU with registers of 128 bits. Of `bf16x2`, the GPUs of `.b128` do alone.
+fn is_divided(op: &AtomicOp) -> bool {
+    let Operation::Rmw(RmwOp::FAdd | RmwOp::FSub, access) = op.operation else { return false };
+    matches!(access.ty, Type::F32x4 | Type::F16x8)
+}
+
+/// The same where a vector has to be one value, which `--fp-atomics ieee` asks for.
+pub fn reasons_of(op: &AtomicOp, target: &Target, is_whole: bool) -> Vec<&'static str> {
     let has = |sm, ptx| target.sm.number() >= sm && target.ptx >= ptx;
     let Some(access) = op.operation.access() else { return Vec::new() };
     let wide = access.ty.bits() == 128;
+    let one_access = wide && (is_whole || !is_divided(op));
     let load = matches!(op.operation, Operation::Load(_));
     let rmw = !matches!(op.operation, Operation::Load(_) | Operation::Store(_));
     let shared_by_threads = !matches!(access.space, Space::Local | Space::Const);
@@ -20,8 +32,8 @@ pub fn reasons(op: &AtomicOp, target: &Target) -> Vec<&'static str> {
         (access.space == Space::Const && !load, "write to constant memory"),
         (access.space == Space::SharedCluster && !has(90, PtxVersion(7, 8)), "cluster-shared memory"),
         (wide && !has(70, PtxVersion(8, 3)), "128 bits"),
-        (wide && rmw && shared_by_threads && !has(90, PtxVersion(8, 3)), "128-bit rmw"),
-        (wide && scoped && !has(70, PtxVersion(8, 4)), "128 bits at system scope"),
+        (one_access && rmw && shared_by_threads && !has(90, PtxVersion(8, 3)), "128-bit rmw"),
+        (one_access && scoped && !has(70, PtxVersion(8, 4)), "128 bits at system scope"),
         (rmw && system && access.space != Space::Shared && !has(60, PtxVersion(5, 0)), "rmw of system scope"),
     ];
     let found: Vec<_> = table.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect();

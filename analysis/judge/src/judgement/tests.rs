@@ -797,3 +797,45 @@ fn operations_are_aligned() {
     check_blocks(&rotated, &with(sc, relaxed), "right right ordering");
     check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: {other} bra $A;"), "ordering right");
 }
+
+/// Before sm_90, no instruction and no loop updates 128 bits at once.
+#[test]
+fn elements_of_a_vector_may_be_added_one_after_the_other() {
+    let add = op(Operation::Rmw(RmwOp::FAdd, global(Type::F32x4)), Ordering::AcqRel, Scope::Gpu);
+    let atoms = |offsets: &[i64]| -> String {
+        let atom = |offset| format!("atom.relaxed.gpu.global.add.f32 %f1, [%rd2+{offset}], %f9;\n");
+        offsets.iter().map(atom).collect()
+    };
+    let check = |atoms: &str| {
+        let fence = "fence.acq_rel.gpu;";
+        let judged = judgements(&[add], &format!("mov.b64 %rd2, %rd1; {fence}\n{atoms}{fence}"));
+        (judged[0].loss(), judged[0].notes.contains(&Note::ByElement))
+    };
+    let right = atoms(&[0, 4, 8, 12]);
+    assert_eq!(check(&right), (None, true));
+    assert_eq!(check(&atoms(&[16, 20, 24, 28])), (None, true));
+    let halves = right.replace("add.f32", "add.noftz.f16x2");
+    assert_eq!(check(&halves), (None, true));
+    for (part, wrong) in [
+        ("[%rd2+12]", "[%rd2+16]"),
+        ("[%rd2+8]", "[%rd2+4]"),
+        ("[%rd2+8]", "[%rd3+8]"),
+        ("gpu.global.add.f32 %f1, [%rd2+8]", "cta.global.add.f32 %f1, [%rd2+8]"),
+        ("atom.relaxed.gpu.global.add.f32 %f1, [%rd2+12]", "@%p1 atom.relaxed.gpu.global.add.f32 %f1, [%rd2+12]"),
+        ("add.f32 %f1, [%rd2+4]", "exch.b32 %f1, [%rd2+4]"),
+        ("atom.relaxed.gpu.global.add.f32 %f1, [%rd2+12], %f9;", ""),
+        (
+            "atom.relaxed.gpu.global.add.f32 %f1, [%rd2+12]",
+            "st.global.u32 [%rd5], 1; atom.relaxed.gpu.global.add.f32 %f1, [%rd2+12]",
+        ),
+    ] {
+        assert!(right.contains(part), "{part}");
+        assert!(check(&right.replace(part, wrong)).0.is_some(), "{wrong}");
+    }
+    // Loops of the program around them are no loop of the operation.
+    let twice = op(Operation::Rmw(RmwOp::FAdd, global(Type::F32x4)), Ordering::Relaxed, Scope::Gpu);
+    assert_eq!(judgements(&[twice, twice], &[atoms(&[0, 4, 8, 12]), atoms(&[16, 20, 24, 28])].concat()).len(), 2);
+    let blocks = [BasicBlock { operations: vec![twice], next: vec![0, 1] }, BasicBlock::default()];
+    let judged = judgements_of(&blocks, &format!("$L:\n{right}@%p1 bra $L;"));
+    assert_eq!(judged[0].loss(), None);
+}
