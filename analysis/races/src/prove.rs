@@ -2,6 +2,7 @@
 
 mod groups;
 mod lanes;
+mod prover;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,18 @@ use ptx_isa::{
     flat::{Action, Barrier, Flat, Operand, Step},
     graph::reached,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use self::groups::may_race;
+pub use self::prover::{Proof, Unproved};
+use self::{
+    groups::may_race,
+    prover::{Level, Means, Prover},
+};
 use crate::{
     address::{Base, places},
     assumption::Assumption,
     cluster::{self, Barriers},
-    eval::Eval,
-    graph::{Block, End, Order, blocks},
+    graph::{End, Order, blocks},
     grid,
     launch::Sizes,
     named::{self, Named},
@@ -29,75 +33,10 @@ use crate::{
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
-    walk::{Known, Walk, Written, lanes},
-    walked::{Arrival, Meeting, Open, Target, Touch, Walked},
+    walk::{Known, Walk, lanes},
+    walked::{Arrival, Meeting, Target, Touch, Walked},
 };
-use ptx_solver::{
-    solve::Answer,
-    term::{Leaf, LeafName, Term, Terms},
-};
-
-/// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unproved {
-    /// The steps.
-    pub steps: [usize; 2],
-    /// Whether the threads are of different CTAs.
-    pub is_across: bool,
-    /// Whether both write the same, wherever they meet.
-    pub same_value: bool,
-    /// Whether the solver gave up.
-    pub too_hard: bool,
-}
-
-/// How many answers of the solver are kept for executions.
-const NUMBERS: usize = 4;
-
-/// What came of a proof.
-#[derive(Debug, Default)]
-pub struct Proof {
-    pub unproved: Vec<Unproved>,
-    /// The lines of barriers to which not all threads may come together.
-    pub divergent: BTreeSet<u32>,
-    pub open: BTreeSet<Open>,
-    pub assumptions: BTreeSet<Assumption>,
-    /// The steps that are barriers of the whole grid.
-    pub grid: BTreeSet<usize>,
-    /// What parameters are where the solver has an answer, by the numbers of their symbols, and offsets in bytes: each once, the first ones alone.
-    pub numbers: Vec<Vec<((usize, i64), u64)>>,
-    /// How many questions the solver had.
-    pub questions: usize,
-}
-
-impl Proof {
-    /// Keeps what an answer says of parameters.
-    fn keep(&mut self, answer: &Answer) {
-        let Answer::Holds(leaves) = answer else { return };
-        let of_parameter = |(leaf, value): &(Leaf, u64)| match leaf.name {
-            LeafName::Parameter(number, offset) => Some(((number, offset), *value)),
-            _ => None,
-        };
-        let numbers: Vec<_> = leaves.iter().filter_map(of_parameter).sorted().dedup().collect();
-        if !numbers.is_empty() && !self.numbers.contains(&numbers) && self.numbers.len() < NUMBERS {
-            self.numbers.push(numbers);
-        }
-    }
-
-    /// Whether the kernel has no race and no divergent barrier.
-    pub fn holds(&self) -> bool {
-        self.unproved.is_empty() && self.is_followed()
-    }
-
-    /// Whether nothing but accesses of different CTAs is left.
-    fn is_across(&self) -> bool {
-        self.unproved.iter().all(|unproved| unproved.is_across) && self.is_followed()
-    }
-
-    /// Whether all of the kernel is followed, and all threads come to the same barriers.
-    fn is_followed(&self) -> bool {
-        self.divergent.is_empty() && self.open.is_empty()
-    }
-}
+use ptx_solver::{solve::Answer, term::Term};
 
 /// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
@@ -159,32 +98,6 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
     if whole.holds() { whole } else { proof }
 }
 
-/// By what accesses are in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Means {
-    /// By barriers alone, so that no other CTA can write what a plain load reads without a race.
-    Barriers,
-    /// By the values of acquires and by locks, too.
-    Values,
-}
-
-/// Which threads a proof is about, and which barriers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level<'g> {
-    /// Those of a CTA, and those of any two CTAs.
-    Cta,
-    /// Those of different warps of a CTA in place of all that it has.
-    Apart,
-    /// Those of one warp, which barriers of the warp order, too.
-    Warp,
-    /// Those of a CTA, and those of two CTAs of different clusters.
-    OtherClusters,
-    /// Those of two CTAs of a cluster, by its barriers.
-    Cluster,
-    /// Those of two CTAs, by the barriers of the grid that these steps are.
-    Grid(&'g BTreeSet<usize>),
-}
-
 fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, level: Level<'_>) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
@@ -239,88 +152,7 @@ fn is_of_warp(barrier: &Barrier) -> bool {
     barrier.warp && matches!(barrier.id, Operand::Constant(mask) if mask as u32 == u32::MAX)
 }
 
-struct Prover<'p> {
-    questions: Questions<'p>,
-    blocks: &'p [Block],
-    order: &'p Order,
-    clusters: &'p Barriers,
-    counted: &'p BTreeSet<i64>,
-    shared: Vec<Vec<usize>>,
-    mixed: Vec<bool>,
-    written: FxHashMap<usize, Written>,
-    steps_left: usize,
-    pairs_left: u64,
-    walks: u32,
-    means: Means,
-    level: Level<'p>,
-    /// For each barrier of a CTA, the steps by which it has come to one of the grid there; of others, that it has not.
-    adds: BTreeMap<usize, Option<BTreeSet<usize>>>,
-    /// The pairs of steps that are not proved, and whether their threads are of different CTAs.
-    unproved: FxHashSet<([usize; 2], bool)>,
-    proof: Proof,
-}
-
 impl<'p> Prover<'p> {
-    fn new(
-        flat: &'p Flat,
-        sizes: Sizes,
-        may_alias: bool,
-        limits: Limits,
-        (blocks, order, clusters, counted): (&'p [Block], &'p Order, &'p Barriers, &'p BTreeSet<i64>),
-        proof: Proof,
-    ) -> Self {
-        let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
-        let within = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
-        // A loop that no thread can go round without a barrier is gone round by all threads of a CTA together.
-        let meets: Vec<bool> = order
-            .loops
-            .iter()
-            .map(|own| {
-                let start: Vec<usize> = within(own.header).into_iter().filter(|to| own.body.has(*to)).collect();
-                let next = |block| within(block).into_iter().filter(|to| own.body.has(*to)).collect::<Vec<_>>();
-                !reached(blocks.len(), start, next, |_| false)[own.header]
-            })
-            .collect();
-        let mut around: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
-        for (at, own) in order.loops.iter().enumerate() {
-            own.body.blocks().for_each(|block| around[block].push(at));
-        }
-        let shared = |around: &Vec<usize>| -> Vec<usize> {
-            let outer_meet = around.iter().take_while(|at| meets[**at]);
-            outer_meet.map(|at| order.loops[*at].header).collect()
-        };
-        let shared: Vec<Vec<usize>> = around.iter().map(shared).collect();
-        let has_barrier: Vec<bool> = order.loops.iter().map(|own| own.body.blocks().any(is_barrier)).collect();
-        let is_mixed = |block: usize| {
-            let is_apart = |at: &usize| has_barrier[*at] && !shared[block].contains(&order.loops[*at].header);
-            around[block].iter().any(is_apart)
-        };
-        let mixed = (0..blocks.len()).map(is_mixed).collect();
-        let eval = Eval { flat, sizes, terms: Terms::default() };
-        let (assumptions, clauses_left) = (sizes.assumptions().collect(), limits.clauses);
-        let questions = Questions { eval, may_alias, limits, assumptions, count: 0, clauses_left };
-        let (written, steps_left) = (FxHashMap::default(), limits.steps);
-        let (means, level) = (Means::Barriers, Level::Cta);
-        Self {
-            questions,
-            blocks,
-            order,
-            clusters,
-            counted,
-            shared,
-            mixed,
-            written,
-            steps_left,
-            pairs_left: limits.pairs,
-            walks: 0,
-            means,
-            level,
-            adds: BTreeMap::new(),
-            unproved: FxHashSet::default(),
-            proof,
-        }
-    }
-
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
         // What is known of blocks does not change: the walks of a proof share it.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());

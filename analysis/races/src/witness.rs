@@ -80,11 +80,15 @@ impl Needs<'_> {
     fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
         let is_open = given.grid.is_none() && launch.grid == launch.cluster;
-        let more = self.ctas.filter(|_| is_open).map(|ctas| {
-            let grid = [0, 1, 2].map(|at| launch.grid[at] * ctas[at]);
-            Assumed { grid, ..launch.clone() }
+        // Two CTAs race more often than others, and a third one may come late.
+        let more = self.ctas.filter(|_| is_open).into_iter().flat_map(|ctas| {
+            let launch = &launch;
+            [1, 2].map(|times| Assumed {
+                grid: [launch.grid[0] * ctas[0] * times, launch.grid[1] * ctas[1], launch.grid[2] * ctas[2]],
+                ..launch.clone()
+            })
         });
-        [launch].into_iter().chain(more).collect()
+        std::iter::once(launch.clone()).chain(more).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use itertools::Itertools;
 use ptx_isa::{Scope, Space, flat::Flat};
 use rustc_hash::FxHashMap;
 
-use super::{Prover, Unproved};
+use super::prover::{Prover, Unproved};
 use crate::{
     address::Base,
     question::{Own, are_strong, space_of},

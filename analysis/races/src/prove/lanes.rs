@@ -4,7 +4,7 @@ use itertools::Itertools;
 use ptx_isa::flat::Action;
 use rustc_hash::FxHashMap;
 
-use super::Prover;
+use super::prover::Prover;
 use crate::walked::Together;
 use ptx_solver::{solve::Answer, term::Term};
 
