@@ -37,6 +37,14 @@ pub struct Shown {
     pub seeds: Vec<u64>,
 }
 
+/// How findings are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Showing {
+    pub races_are_warnings: bool,
+    /// Whether a pair of accesses and the pair in the other order are two findings, as for `check`.
+    pub in_order: bool,
+}
+
 /// A condition that does not hold.
 pub struct Failed {
     pub text: String,
@@ -67,7 +75,7 @@ impl Level {
 }
 
 impl Found {
-    pub fn new(plan: Plan, outcomes: Vec<Outcome>, races_are_warnings: bool) -> Self {
+    pub fn new(plan: Plan, outcomes: Vec<Outcome>, options: Showing) -> Self {
         let mut found = Self {
             plan,
             findings: Vec::new(),
@@ -85,7 +93,7 @@ impl Found {
                 if index == 0 {
                     found.printed += &report.printed;
                 }
-                found.add(launch, report, seed, races_are_warnings);
+                found.add(launch, report, seed, options);
             }
             for error in errors {
                 if !found.errors.contains(&error) {
@@ -105,21 +113,21 @@ impl Found {
         found
     }
 
-    fn add(&mut self, launch: usize, report: Report, seed: u64, races_are_warnings: bool) {
+    fn add(&mut self, launch: usize, report: Report, seed: u64, options: Showing) {
         self.steps += report.steps;
         let kernel = self.plan.launches.get(launch).map(|launch| launch.kernel.clone()).unwrap_or_default();
         for finding in report.findings {
-            // The same two places, whichever came first.
-            let place = |finding: &Finding| {
-                let other = finding.other.as_ref().map_or(0, |other| other.line);
-                (finding.kind, finding.site.line.min(other), finding.site.line.max(other))
+            let places = |finding: &Finding| {
+                let places = [finding.other.as_ref().map_or(0, |other| other.line), finding.site.line];
+                if options.in_order { places } else { [places[0].min(places[1]), places[0].max(places[1])] }
             };
-            let same = |shown: &&mut Shown| shown.kernel == kernel && place(&shown.finding) == place(&finding);
+            let key = |finding: &Finding| (finding.kind, places(finding));
+            let same = |shown: &&mut Shown| shown.kernel == kernel && key(&shown.finding) == key(&finding);
             match self.findings.iter_mut().find(same) {
                 Some(shown) if shown.seeds.last() == Some(&seed) => {}
                 Some(shown) => shown.seeds.push(seed),
                 None => {
-                    let level = Level::of(finding.kind, races_are_warnings);
+                    let level = Level::of(finding.kind, options.races_are_warnings);
                     self.findings.push(Shown { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
                 }
             }
@@ -232,7 +240,8 @@ mod tests {
             let reports = vec![Report { findings, steps: 10, ..Report::default() }];
             Outcome { seed: seed as u64, reports, failed, ..Outcome::default() }
         };
-        let found = Found::new(Plan::default(), outcomes.iter().enumerate().map(outcome).collect(), races_are_warnings);
+        let options = Showing { races_are_warnings, in_order: false };
+        let found = Found::new(Plan::default(), outcomes.iter().enumerate().map(outcome).collect(), options);
         let shown: String =
             found.findings.iter().map(|shown| format!("{} {:?} ", shown.finding.kind, shown.seeds)).collect();
         let said = format!("{shown}{} {} {:?}", found.status(), found.steps, found.failing_seed());

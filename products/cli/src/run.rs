@@ -26,7 +26,7 @@ pub use text::sites;
 
 use self::{
     expect::Memory,
-    found::Found,
+    found::{Found, Showing},
     plan::Plan,
     prepare::Prepared,
     simulate::{Outcome, Simulation},
@@ -99,7 +99,7 @@ fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
         _ => seeds.into_par_iter().progress_with(bar.clone()).map(one).collect(),
     };
     bar.finish_and_clear();
-    Found::new(plan, outcomes, args.races == RaceMode::Warn)
+    Found::new(plan, outcomes, Showing { races_are_warnings: args.races == RaceMode::Warn, in_order: args.like_check })
 }
 
 /// What is written of a plan, and where.

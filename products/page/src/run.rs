@@ -7,7 +7,7 @@ use ptx_isa::Module;
 use ptx_launch::{
     assumed,
     comment::{Comments, Said, Wrong as AtLine},
-    found::{Found, Level, Shown},
+    found::{Found, Level, Showing, Shown},
     plan::{self, Plan},
     runs,
     simulate::Simulation,
@@ -132,7 +132,7 @@ fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> 
     let limits = Options { memory_limit: MEMORY, ..Options::default() };
     let simulation = Simulation { module, plan: &plan, options: limits, schedule: None, watch: &|_| {} };
     let outcomes = (0..seeds).map(|seed| simulation.run(seed, &names)).collect();
-    let found = Found::new(plan, outcomes, false);
+    let found = Found::new(plan, outcomes, Showing::default());
     let failed = found.failed.iter().map(|one| format!("{} does not hold: {}", one.text, one.why));
     let seeds = if seeds > 1 { format!(" --seeds {seeds}") } else { String::new() };
     Run {
