@@ -407,18 +407,7 @@ impl<'f> Frame<'f> {
                 let mask = Some(self.source(&barrier.id));
                 Op::Collective(Box::new(Collective::Barrier), mask, Vec::new())
             }
-            Action::Barrier(barrier) => {
-                let words = self.mnemonic_words(step);
-                let aligned = words[0] == "bar" || words.iter().any(|word| word == "aligned");
-                let own = Barrier {
-                    id: self.source(&barrier.id),
-                    threads: barrier.threads.as_ref().map(|threads| self.source(threads)),
-                    waits: barrier.waits,
-                    reduces: barrier.reduces.as_ref().map(|(how, p)| (*how, self.source(p))),
-                    aligned,
-                };
-                Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
-            }
+            Action::Barrier(barrier) => self.barrier(barrier, step),
             Action::Fence(fence) => Op::Fence(fence.clone()),
             Action::Jump(labels, None) => match labels[..] {
                 [label] => Op::Jump(self.target(label, entry)),
@@ -458,6 +447,19 @@ impl<'f> Frame<'f> {
             }
             Action::Elsewhere(mnemonic) | Action::Unknown(mnemonic) => return Err(mnemonic.clone()),
         })
+    }
+
+    fn barrier(&self, barrier: &flat::Barrier, step: &flat::Step) -> Op {
+        let words = self.mnemonic_words(step);
+        let aligned = words[0] == "bar" || words.iter().any(|word| word == "aligned");
+        let own = Barrier {
+            id: self.source(&barrier.id),
+            threads: barrier.threads.as_ref().map(|threads| self.source(threads)),
+            waits: barrier.waits,
+            reduces: barrier.reduces.as_ref().map(|(how, p)| (*how, self.source(p))),
+            aligned,
+        };
+        Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
     }
 
     /// The words of the instruction in the text.
