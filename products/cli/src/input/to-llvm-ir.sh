@@ -158,6 +158,7 @@ wheels="nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-curand nvidi
 # CUDA by clang. It wants all headers in one folder, but for those that -isystem names.
 cuda_by_clang() {
   local folder part without=
+  clang_on_llvm >/dev/null
   local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version
     --no-cuda-version-check)
   # Who names a folder does not mean another one.
