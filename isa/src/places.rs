@@ -57,7 +57,7 @@ impl Places {
         Self::new((1..).zip(text.lines().map(str::trim_start)))
     }
 
-    /// Those of a module, which has no comments.
+    /// The places of a module, which has no comments.
     pub fn of_module(module: &Module) -> Self {
         let mut lines = Vec::new();
         for item in &module.items {
@@ -143,7 +143,7 @@ impl Places {
         let column = words.next()?.parse().ok()?;
         let line = words.next()?.parse().ok().filter(|line| *line != 0)?;
         let name = words.next()?;
-        // The path is that of a directive, which may have the folder, too.
+        // The path comes from a directive, which may have the folder, too.
         let end = format!("/{}", name.trim_start_matches("./"));
         let mut files: Vec<_> = self.files.iter().filter(|(_, file)| *file == name || file.ends_with(&end)).collect();
         files.sort_unstable();

@@ -1,5 +1,4 @@
-//! The instructions that one operation can become: compare-and-swap loops, their first reads, two `atom`s of which one
-//! executes, and the fences around.
+//! The instructions that one operation can become: compare-and-swap loops, their first reads, two `atom`s on the two sides of a branch, and the fences around.
 
 use std::collections::HashSet;
 
@@ -53,14 +52,14 @@ pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
         }
 }
 
-/// Whether an `atom` is the first of several that add the elements of a vector, of which each is atomic by itself.
+/// Whether an `atom` is the first of several that add the elements of a vector. Each element is atomic by itself.
 pub fn is_divided(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
     let Operation::Rmw(RmwOp::FAdd | RmwOp::FSub, access) = op.operation else { return false };
     access.ty.lanes() > 1 && access.ty.bits() == DIVIDED && elements(flow, node).is_some()
 }
 
-/// The `atom`s that add 128 bits in parts of 32, from the first: each is at the place behind the one before, and nothing else touches
-/// memory in between.
+/// The `atom`s that add 128 bits in parts of 32, from the first: each has the next place, and no other access stands in
+/// between.
 pub fn elements(flow: &Flow<'_>, node: usize) -> Option<Vec<usize>> {
     let addition = |node: usize| match flow.instruction(node) {
         Some(Instruction::Atom(atom)) if atom.op == AtomOp::Add && atom.vec.is_none() => {
@@ -90,7 +89,7 @@ pub fn elements(flow: &Flow<'_>, node: usize) -> Option<Vec<usize>> {
     Some(all)
 }
 
-/// Two `atom`s of which a branch chooses one.
+/// Two `atom`s, and the branch that chooses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The branch.

@@ -256,7 +256,7 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
     {
         violations.extend(lost(Loss::Undefined, "a vector `atom` takes global memory alone"));
     }
-    // A fence anywhere behind an `atom` acquires what it has read. What a `red` has read, no fence acquires.
+    // A fence anywhere after an `atom` acquires the value that it has read, but a fence never acquires the value of a `red`.
     if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {
         violations.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
     }

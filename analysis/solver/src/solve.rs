@@ -8,7 +8,7 @@ use web_time::Instant;
 
 use crate::term::{Binary, Leaf, Node, Term, Terms, ones};
 
-/// What came of a question.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It never holds.
@@ -37,7 +37,7 @@ const CONGRUENT: usize = 48;
 const CLAUSES: usize = 1_500_000;
 
 /// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less
-/// afterwards, and `clauses` how many clauses this question and others may have; it also ends at some time.
+/// afterwards, and `clauses` how many clauses this question and other questions may have; it also ends at some time.
 pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, until: Option<Instant>) -> Answer {
     let callbacks = Steps { left: Cell::new((*steps).max(1)), until };
     let mut solver = Solver::new(batsat::SolverOpts::default(), callbacks);

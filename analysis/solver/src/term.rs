@@ -1,6 +1,6 @@
-//! Values as terms over what is not known of a thread: bit-vectors of 1 to 64 bits, each term once.
+//! Values as terms over the unknown values of a thread: bit-vectors of 1 to 64 bits, each term once.
 //!
-//! Sums are kept as sums of multiples, modulo two to the width, so that what two threads have in common cancels.
+//! Sums are kept as sums of multiples, modulo two to the width, so that the common part of two threads cancels.
 
 use std::hash::BuildHasher;
 
@@ -32,7 +32,7 @@ pub struct Leaf {
     pub thread: u32,
 }
 
-/// What a [`Leaf`] stands for.
+/// The meaning of a [`Leaf`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeafName {
     /// `%tid`, in a direction.
@@ -73,12 +73,12 @@ pub enum Binary {
     RemSigned,
 }
 
-/// What a term is.
+/// The operation of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A number.
     Constant(u64),
-    /// What is not known.
+    /// An unknown value.
     Leaf(Leaf),
     /// A constant and multiples of terms of the same width.
     Sum(u64, Vec<(u64, Term)>),
@@ -102,7 +102,7 @@ pub enum Node {
     Function(u32, Vec<Term>),
 }
 
-/// A term, and what is asked of it again and again.
+/// A term, and its facts that are asked for again and again.
 #[derive(Debug)]
 struct Entry {
     node: Node,
@@ -122,13 +122,13 @@ pub struct Terms {
     /// The last term with a hash.
     known: FxHashMap<u64, Term>,
     functions: FxHashMap<String, u32>,
-    /// What was extracted and widened before: terms share parts, which are looked at once.
+    /// The terms that were extracted and widened before: terms share parts, which are looked at once.
     extracted: FxHashMap<(Term, u32, u32), Term>,
     widened: FxHashMap<(Term, u32, bool), Term>,
     fresh: u32,
 }
 
-/// The most parts of a sum that are added to those of another one.
+/// The most parts of a sum that are added to the parts of another sum.
 const LONG: usize = 64;
 /// The most terms on a way down through which a term of fewer or more bits is made anew.
 const DEEP: u32 = 500;
@@ -142,7 +142,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What is added in a sum, and what is subtracted.
+/// The parts that a sum adds, and the parts that it subtracts.
 fn sides(parts: Vec<(u64, Term)>, bits: u32) -> [Vec<(u64, Term)>; 2] {
     let (left, right): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(factor, _)| *factor <= ones(bits) / 2);
     let right = right.into_iter().map(|(factor, term)| (factor.wrapping_neg() & ones(bits), term)).collect();
@@ -154,7 +154,7 @@ fn signed(value: u64, bits: u32) -> i64 {
 }
 
 impl Terms {
-    /// What a term is.
+    /// The operation of a term.
     pub fn node(&self, term: Term) -> &Node {
         &self.entries[term.0 as usize].node
     }
@@ -682,7 +682,7 @@ impl Terms {
         })
     }
 
-    /// A term with others in place of leaves.
+    /// A term with other terms instead of leaves.
     pub fn replace(
         &mut self,
         term: Term,
@@ -782,7 +782,7 @@ impl Terms {
         })
     }
 
-    /// A term with others in place of leaves, by their terms.
+    /// A term with other terms instead of leaves, by their terms.
     pub fn substitute(&mut self, term: Term, by: &impl Fn(Term) -> Option<Term>) -> Term {
         self.replace(term, &mut FxHashMap::default(), &mut |terms, leaf, bits| {
             let leaf = terms.make(Node::Leaf(leaf.clone()), bits);
@@ -824,7 +824,7 @@ fn operands(node: &Node) -> Vec<Term> {
     }
 }
 
-/// What an operation gives for numbers.
+/// The result of an operation on numbers.
 fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
     use Binary::*;
     let (a, b) = (signed(x, bits), signed(y, bits));

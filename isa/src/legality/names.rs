@@ -66,7 +66,7 @@ impl<'m> Scope<'m> {
     }
 }
 
-/// The names in scope: those of the module first, then those of each block around the place.
+/// The names in scope: the names of the module first, then the names of each block around the place.
 struct Names<'m> {
     scopes: Vec<Scope<'m>>,
     guided: usize,
@@ -187,7 +187,7 @@ fn used(text: &str) -> impl Iterator<Item = &str> {
     names_of(text).enumerate().filter(move |(index, _)| *index != mnemonic).map(|(_, name)| name)
 }
 
-/// The labels of each block of a body, in the order in which blocks begin; those of the body itself stand first.
+/// The labels of each block of a body, in the order in which blocks begin; the labels of the body itself stand first.
 fn labels(body: &[Line]) -> Vec<Vec<&str>> {
     let mut blocks = vec![Vec::new()];
     let mut around = vec![0];

@@ -74,7 +74,7 @@ struct Reading<'r> {
 /// What registers a type goes with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
-    /// Those of the same width.
+    /// Registers of the same width.
     Same,
     /// Wider ones as well.
     Wider,
@@ -200,7 +200,7 @@ impl Reading<'_> {
         values.flat_map(|(_, operand)| elements(operand)).find_map(|operand| self.value(operand, ty, width))
     }
 
-    /// A variable in another state space than that of the access.
+    /// A variable in another state space than the access names.
     fn space(&self, address: &Operand<'_>) -> Refused {
         let name = address.address()?.base.text;
         let Declared::Variable(own) = (self.declared)(name) else { return None };

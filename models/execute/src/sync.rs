@@ -86,7 +86,7 @@ impl Message {
 pub struct Pending {
     /// What came before the last fence of each scope or a wider one: of a CTA, a cluster, all.
     fences: [Option<Past>; LEVELS],
-    /// The reads of what was released, except those of which nothing is left to acquire.
+    /// The reads of what was released, as long as something is left to acquire.
     reads: Vec<PendingRead>,
 }
 

@@ -141,8 +141,8 @@ fn errors(input: &Input, error: Error) -> Errors {
 }
 
 /// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
-/// has a data race if the same one had none. The kernels of which this was not executed to the end: the rules and the judge say alone that
-/// they are right.
+/// has a data race if the same one had none. The result names the kernels whose execution was cut: the rules and the judge alone
+/// say that they are right.
 fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
     let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
     let read =

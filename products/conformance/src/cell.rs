@@ -40,7 +40,7 @@ pub enum Form {
     Constant,
     /// The address is a parameter plus [`OFFSET`].
     Offset,
-    /// The address is that of a variable.
+    /// The address names a variable.
     Variable,
 }
 
@@ -162,7 +162,7 @@ impl CellKind {
             .chain(compared)
     }
 
-    /// The ordering, and that of failure.
+    /// The ordering, and the ordering of failure.
     fn orderings(self) -> Vec<(Ordering, Ordering)> {
         use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst, Unordered};
         let orderings = match self {
@@ -248,7 +248,7 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
     cells
 }
 
-/// The functions, and after them those of other forms. Every operation has each form with every type and memory; ordering and scope take
+/// The functions, and after them the functions of other forms. Every operation has each form with every type and memory; ordering and scope take
 /// turns.
 pub fn with_forms(mut cells: Vec<Cell>) -> Vec<Cell> {
     let kind = |cell: &Cell| (cell.kind(), cell.rmw(), cell.ty, cell.space());
@@ -261,7 +261,7 @@ pub fn with_forms(mut cells: Vec<Cell>) -> Vec<Cell> {
     }
     for (number, group) in groups.iter().enumerate() {
         for (turn, form) in Form::iter().filter(|form| *form != Form::Plain && form.is_of(&group[0].op)).enumerate() {
-            // As many functions lie between the turns of two forms as between those of two groups, and no scope is passed over.
+            // As many functions lie between the turns of two forms as between the turns of two groups, and no scope is passed over.
             let first = (number * 7 + turn * 3) % group.len().min(form.one_of());
             let of_form = group.iter().skip(first).step_by(form.one_of());
             cells.extend(of_form.map(|cell| Cell {
@@ -279,7 +279,7 @@ impl Cell {
         Self { name: name(&op, ty), op, ty, form: Form::Plain }
     }
 
-    /// The name of the function of which this is a form.
+    /// The name of the function in its plain form.
     pub fn plain_name(&self) -> Option<&str> {
         (self.form != Form::Plain).then(|| self.name.rsplit_once('-').map(|(plain, _)| plain)).flatten()
     }
@@ -309,7 +309,7 @@ impl Cell {
         }
     }
 
-    /// The name of the variable, if the address is that of one.
+    /// The name of the variable, if the address names one.
     pub fn variable(&self) -> Option<String> {
         (self.form == Form::Variable).then(|| format!("{}_variable", self.symbol()))
     }

@@ -191,7 +191,7 @@ impl Language {
         match self {
             Self::Llvm => llvm(cell, false),
             Self::Llvm7 => llvm(cell, true),
-            // The functions of a language are those that it has words for.
+            // The functions of a language are the operations that it has words for.
             _ => Words::of(self, cell).map_or(String::new(), |words| match self {
                 Self::Cpp | Self::Cuda => cpp(self, cell, &words),
                 _ => rust(self, cell, &words),

@@ -25,7 +25,7 @@ pub fn instructions(op: &AtomicOp, spelling: &Spelling<'_>) -> String {
     instructions_on(op, spelling, ["%b", "%c"])
 }
 
-/// The same with these operands in place of `%b` and `%c`. Of a compare and exchange, `%pair` is the whole result.
+/// The same with these operands instead of `%b` and `%c`. Of a compare and exchange, `%pair` is the whole result.
 pub fn instructions_on(op: &AtomicOp, spelling: &Spelling<'_>, [b, c]: [&str; 2]) -> String {
     let Spelling { ty, align, aligned_rmw, pointer, weak } = *spelling;
     let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };

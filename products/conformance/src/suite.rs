@@ -35,7 +35,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A function of which nothing but a verdict is known.
+    /// A function whose verdict alone is known.
     pub fn new(cell: Cell, verdict: Verdict) -> Self {
         Self { cell, verdict, said: Vec::new(), notes: Vec::new(), values: None, ptx: None, head: String::new() }
     }

@@ -222,7 +222,7 @@ impl Prover<'_> {
         let number = i128::from(distance.number.cast_signed());
         let least = i128::from(numbers[0]) - i128::from(around[0]) - number;
         let most = i128::from(numbers[1]) + i128::from(around[1]) - number;
-        // A difference of sides without a quarter of all numbers is no more than that, so that the number is meant and not another one modulo 2^64.
+        // A difference of sides without a quarter of all numbers is at most that, so that the number is meant and not another one modulo 2^64.
         let is_near = [least, most].iter().all(|end| end.unsigned_abs() < 1 << 62);
         let factor = i128::from(distance.factor);
         let (least, most) = (-(-least).div_euclid(factor), most.div_euclid(factor));

@@ -23,7 +23,7 @@ const PEER_MASK: u32 = 0xfeff_ffff;
 pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
 
 /// A kernel and all functions of its module. `place` says where variables of global memory are that are within functions; `global`
-/// where those of the module are.
+/// where the variables of the module are.
 pub fn decode(
     module: &Module,
     kernel: &ptx_isa::Function,
@@ -709,7 +709,7 @@ fn symbol(operand: &Operand) -> Option<usize> {
 }
 
 /// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories or barriers, it tells of
-/// the layout and the reports of a barrier, or of a product that has read A, or its tensor is another one than that of its map.
+/// the layout and the reports of a barrier, or of a product that has read A, or its tensor is another one than its map has.
 fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
     let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
     let family = form.family();

@@ -64,7 +64,7 @@ pub struct Tried {
 
 /// How many instructions of warps a trial has.
 const STEPS: u64 = 400_000;
-/// How many all trials have, each of which counts as many besides as take the time that its launch does.
+/// How many all trials have. Each trial counts as many besides as take the time that its launch does.
 const ALL_STEPS: u64 = 800_000;
 const LAUNCH_STEPS: u64 = 2_000;
 /// How many it should have.
@@ -95,7 +95,7 @@ pub fn search(module: &Module, kernel: &str, given: &Given, limit: Duration) -> 
     search_within(module, kernel, given, limit, &mut { ALL_STEPS })
 }
 
-/// The same with so many steps for all trials, of which those that are left stay.
+/// The same with so many steps for all trials; the steps that are left stay.
 ///
 /// # Errors
 /// As [`search`].
@@ -204,7 +204,7 @@ impl<'m> Search<'m> {
     }
 
     /// The launch with the size of a CTA with which the kernel comes farthest; of several, the smallest, since the memory of a
-    /// thread too many may be that of another.
+    /// thread too many may belong to another thread.
     fn sizes(&mut self) -> Result<Tried, Vec<LaunchError>> {
         let mut best: Option<Tried> = None;
         let is_farther = |tried: &Tried, best: &Tried| {

@@ -18,7 +18,7 @@ fn run(body: &str, ctas: u32, threads: u32) -> Report {
     device.launch(&launch).expect("a launch")
 }
 
-/// Instructions of warps, of which each counts so much: a fence counts for each of its threads, and a message once for each thread.
+/// Instructions of warps, and the count of each: a fence counts for each of its threads, and a message once for each thread.
 #[test]
 fn work_of_fences() {
     let check = |body: &str, expected: std::ops::Range<u64>| {

@@ -58,7 +58,7 @@ rust() {
   library=$("$rustc" --print sysroot)/lib/rustlib/src/rust/library
   export RUSTC_BOOTSTRAP=1
   local target=(--edition 2024 --target nvptx64-nvidia-cuda -C panic=abort --cap-lints allow)
-  # Rust 1.99 and newer want `core` built for the same GPU; here one serves all, of which nothing depends on the GPU.
+  # Rust 1.99 and newer want `core` built for the same GPU; here one serves all, since none of it depends on the GPU.
   [ "$llvm" -lt 23 ] || target+=(-C unsafe-allow-abi-mismatch=target-cpu)
   local core
   core="${CARGO_TARGET_DIR:-$root/target}/nvptx-core/$("$rustc" -V | tr -c 'a-zA-Z0-9.\n' -)"
