@@ -144,7 +144,7 @@ pub fn optimized(
         options.optimize = Rewrites::all();
         let machine = llvm::machine(module, &options.target, OptimizationLevel::Default)?;
         llvm::prepare(module, &machine, level)?;
-        Ok(llvm::optimize(module, input, &options).map(drop)?)
+        llvm::optimize(module, input, &options).map(drop)
     })
 }
 
