@@ -1,7 +1,7 @@
 //! Terms over the values of GPU threads, and a solver of conditions on them.
 //!
 //! [`term::Terms`] keeps terms of bit-vectors and simplifies them, [`solve::solve`] translates conditions to clauses and asks a SAT
-//! solver, and [`lemma`] adds the facts about products that clauses find slowly. A budget counts the steps of the solver.
+//! solver, and [`lemma`] adds the facts about products that clauses find slowly. Budgets count the steps of the solver and its clauses.
 //!
 //! ```
 //! use ptx_solver::{solve::{Answer, solve}, term::{LeafName, Shared, Terms}};
@@ -17,7 +17,7 @@
 //! let [one, other] = [1, 2].map(|thread| [tid, within, address].map(|term| of(term, thread)));
 //! let (same, meet) = (terms.equal(one[0], other[0]), terms.equal(one[2], other[2]));
 //! let apart = terms.not(same);
-//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, None), Answer::Never);
+//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, &mut 10_000, None), Answer::Never);
 //! ```
 
 pub mod lemma;
