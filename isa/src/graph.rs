@@ -100,7 +100,7 @@ pub fn dominators<N: IntoIterator<Item = usize>>(
     all
 }
 
-/// The node with the lowest semidominator among a node and those above it from a number on. What is above these is remembered.
+/// The node with the lowest semidominator among a node and those above it from a number on. Answers for the nodes above are remembered.
 fn lowest(node: usize, from: usize, parent: &mut [usize], label: &mut [usize], semi: &[usize]) -> usize {
     let (mut path, mut at) = (Vec::new(), node);
     while parent[at] >= from {

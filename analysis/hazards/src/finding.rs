@@ -147,7 +147,7 @@ pub enum Rule {
     /// A commit has the group of CTAs of what it commits.
     #[strum(message = "the same cta_group")]
     R9,
-    /// An mbarrier is initialized for all before it is used, and ends when nobody waits for it any more and before its memory is used again.
+    /// An mbarrier is initialized for all before it is used, and ends after the last wait for it and before its memory is used again.
     #[strum(message = "fence.mbarrier_init")]
     R10,
     /// tcgen05.fence stands beside a synchronization that orders tensor memory.

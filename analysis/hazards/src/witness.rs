@@ -302,7 +302,7 @@ impl Search<'_> {
         }
     }
 
-    /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or what a rule says of them.
+    /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or the finding of a rule about them.
     /// One grid alone shows nothing of others.
     fn shown(&self, found: &Found) -> Option<usize> {
         let position = |says: &dyn Fn(&Finding) -> bool| {

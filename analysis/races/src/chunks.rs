@@ -99,7 +99,7 @@ impl<T: Copy + Ord> Chunks<T> {
         a.cmp(b)
     }
 
-    /// What `join` makes of each two elements at the same place that differ.
+    /// The result of `join` for each two elements at the same place that differ.
     pub fn joined(self, other: &Self, mut join: impl FnMut(T, T) -> T) -> Self {
         let mut parts = self.parts;
         for (own, other) in parts.iter_mut().zip(&other.parts).filter(|(a, b)| !Rc::ptr_eq(a, b)) {

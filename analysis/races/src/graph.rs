@@ -169,7 +169,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// What leads from the header to some blocks, with the blocks in front of each.
+    /// The way from the header to some blocks, with the blocks before each of them.
     fn of(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
         let mut seen = FxHashSet::from_iter([header]);
         let mut open = ends;

@@ -279,7 +279,7 @@ impl<'p> Prover<'p> {
             let is_same = a.0 == b.0 || a.0 == Base::Unknown || b.0 == Base::Unknown || may_alias;
             is_same && !is_apart
         };
-        // Accesses are many, and what they begin at are few.
+        // Accesses are many, and their bases are few.
         let (writes, reads): (FxHashSet<Accessed>, FxHashSet<Accessed>) =
             bases.values().flatten().copied().partition(|own| own.2);
         let reads = reads.iter().filter(|one| one.0 != Base::Unknown);

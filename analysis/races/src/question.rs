@@ -112,7 +112,7 @@ impl Questions<'_> {
     /// Where two accesses may meet, by what their addresses begin at.
     pub fn meetings(&mut self, one: &Own, other: &Own) -> Vec<Meeting> {
         let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
-        // What an instruction says of its space goes before what a base tells: a pointer may be one of shared memory after all.
+        // The space of an instruction goes before the space of a base: a pointer may be one of shared memory after all.
         let is_named = one.access.space.is_some() && other.access.space.is_some();
         let has_one_base = || {
             let mut bases = one.places.iter().cartesian_product(&other.places);

@@ -139,7 +139,7 @@ fn is_source(line: &Line) -> bool {
     matches!(&line.code, Code::Directive(text) if text.trim_start().starts_with(".loc"))
 }
 
-/// For each line, whether a person can write something in front of it: it is an instruction, and where the PTX says from which source it is, the
+/// For each line, whether a person can write something before it: it is an instruction, and where the PTX says from which source it is, the
 /// first one of a statement whose code is in one place. The code of the head of a loop is not.
 fn typed(body: &[Line]) -> Vec<bool> {
     let mut source: Option<String> = None;

@@ -42,7 +42,7 @@ pub struct Arrival {
 pub struct Meeting {
     /// Which step it is.
     pub step: usize,
-    /// What holds where it comes there.
+    /// The conditions at that place.
     pub holds: Chunks<Term>,
     /// How often it has come to each such barrier before.
     pub arrivals: Vec<(i64, Term)>,
@@ -53,7 +53,7 @@ pub struct Meeting {
 pub struct Together {
     /// Which step it is.
     pub step: usize,
-    /// What holds where it comes there.
+    /// The conditions at that place.
     pub holds: Chunks<Term>,
     /// The lanes that are to come.
     pub mask: Term,

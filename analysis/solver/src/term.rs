@@ -267,7 +267,7 @@ impl Terms {
         }
     }
 
-    /// What is added in a term, and the rest of it.
+    /// The constant of a sum, and the rest of it.
     pub fn without_constant(&mut self, term: Term) -> (u64, Term) {
         match self.node(term) {
             Node::Constant(value) => {
@@ -441,7 +441,7 @@ impl Terms {
             }
             let [mut left, mut right] = sides(parts, bits);
             let mut constant = signed(constant, bits);
-            // Sides that do not wrap around are numbers, both multiples of what all parts are multiples of.
+            // Sides that do not wrap around are numbers, both multiples of the common divisor of all parts.
             let most = [constant.max(0), constant.min(0)].map(i64::unsigned_abs);
             let fits = [(&left, most[0]), (&right, most[1])]
                 .map(|(side, own)| self.most_of_sum(own, side) <= ones(bits).into());
@@ -487,7 +487,7 @@ impl Terms {
         })
     }
 
-    /// What a difference is a multiple of, and it divided by that, where neither of its sides is above a quarter of all numbers; one
+    /// The divisor of a difference, and the difference divided by it, where neither of its sides is above a quarter of all numbers; one
     /// and the difference itself elsewhere.
     pub fn divided(&mut self, difference: Term) -> (u64, Term) {
         let bits = self.bits(difference);

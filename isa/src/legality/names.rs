@@ -1,8 +1,8 @@
 //! Names that instructions use where no declaration is in scope (sections 4.4, 5.2 and 5.4).
 //!
-//! As for ptxas, a declaration is in scope behind its place, up to the end of its block; a label, in all of its block. Every name in a
+//! As for ptxas, a declaration is in scope after its place, up to the end of its block; a label, in all of its block. Every name in a
 //! directive except `.reg` counts as one that the directive declares: nothing is refused that could be declared. Where all names of an
-//! instruction are declared, its operands are judged by what they are declared as.
+//! instruction are declared, its operands are judged by their declarations.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,7 +38,7 @@ pub fn refused(module: &Module) -> Vec<Option<String>> {
     found
 }
 
-/// What a block, a function or a module declares.
+/// The declarations of a block, a function or a module.
 #[derive(Default)]
 struct Scope<'m> {
     names: FxHashMap<&'m str, Declared>,
@@ -47,7 +47,7 @@ struct Scope<'m> {
 }
 
 impl<'m> Scope<'m> {
-    /// The range that a name is spelled as one of: its beginning, its length, and what the name is if it is one of them.
+    /// The range that a name is spelled as one of: its beginning, its length, and the declaration of the name if it is one of them.
     fn range(&self, name: &str) -> Option<(&'m str, u64, Option<Declared>)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         (stem.len()..name.len()).find_map(|at| {
@@ -171,7 +171,7 @@ impl<'m> Names<'m> {
     }
 }
 
-/// What a name is that nothing declares, and that is known all the same.
+/// The kind of a name that is known without a declaration.
 fn undeclared(name: &str) -> Declared {
     if name.starts_with('%') { Declared::Special } else { Declared::Other }
 }

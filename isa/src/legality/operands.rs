@@ -1,7 +1,7 @@
 //! Operands that an instruction does not take: too few or too many of them, registers of another width or kind, and addresses in another
 //! state space (sections 6.4, 8.2 and 9.4.1).
 //!
-//! Only what all assemblers refuse is refused; of an instruction that this crate does not read, nothing is.
+//! An operand is refused only if all assemblers refuse it; of an instruction that this crate does not read, nothing is.
 
 use super::forms::arithmetic;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     word::{AtomOp, Space, Type},
 };
 
-/// What a name is declared as.
+/// The declaration of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// A register of one value.
@@ -40,7 +40,7 @@ pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String
     Some(format!("expected {expected}, found {found} of `{mnemonic}`"))
 }
 
-/// A name that stands directly behind another operand.
+/// A name that stands directly after another operand.
 fn without_comma(text: &str) -> Option<&str> {
     let mut tokens = tokens(Text::of(text)).peekable();
     if tokens.next_if(|token| token.kind == TokenKind::Sign('@')).is_some() {
@@ -71,7 +71,7 @@ struct Reading<'r> {
     declared: &'r dyn Fn(&str) -> Declared,
 }
 
-/// What registers a type goes with.
+/// The registers that a type goes with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
     /// Registers of the same width.
@@ -80,7 +80,7 @@ enum Width {
     Wider,
 }
 
-/// What is expected, and what is found in its place.
+/// The expected and the found operand.
 type Refused = Option<(String, String)>;
 
 impl Reading<'_> {

@@ -368,7 +368,7 @@ impl Constants {
         }
     }
 
-    /// The address of 32 bits, if an address is in a variable, or behind its last byte.
+    /// The address of 32 bits, if an address is in a variable, or after its last byte.
     pub fn short(&self, address: u64) -> Option<u64> {
         let (start, _, at) = self.0.iter().find(|(_, bytes, at)| address >= *at && address - at <= *bytes)?;
         Some(start + (address - at))

@@ -49,7 +49,7 @@ pub struct Cta {
 }
 
 impl Cta {
-    /// What a group of lanes waits for, and where. A loop that tries to wait for an mbarrier waits for it.
+    /// The event that a group of lanes waits for, and where. A loop that tries to wait for an mbarrier waits for it.
     fn waits(&self, warp: &Warp, group: &Group) -> (Wait, Pc) {
         let thread = warp.first + group.lanes.trailing_zeros();
         match self.asynchronous.tried.get(&thread) {
@@ -559,7 +559,9 @@ impl<'r> Machine<'r> {
         };
         let help = match (wait, missing) {
             (Wait::Barrier(_), _) => Remedy::AllArrive,
-            (Wait::Ready, _) => "a write of what the loop reads, by a thread that does not wait for this one".into(),
+            (Wait::Ready, _) => {
+                "a write of the place that the loop reads, by a thread that does not wait for this one".into()
+            }
             (Wait::Cluster, _) => LACKS_CLUSTER.into(),
             (Wait::Gather(..), _) => {
                 "all lanes of the mask at the instruction, or a mask of the lanes that come to it".into()

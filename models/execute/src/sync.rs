@@ -86,11 +86,11 @@ impl Message {
 pub struct Pending {
     /// What came before the last fence of each scope or a wider one: of a CTA, a cluster, all.
     fences: [Option<Past>; LEVELS],
-    /// The reads of what was released, as long as something is left to acquire.
+    /// The reads of released values, as long as something is left to acquire.
     reads: Vec<PendingRead>,
 }
 
-/// A read of a place, and what was released there.
+/// A read of a place, and the message that was released there.
 #[derive(Clone, Debug)]
 struct PendingRead {
     place: Place,
@@ -127,7 +127,7 @@ impl Pending {
         self.acquire_if(|_| true, clock, scope, cluster)
     }
 
-    /// Acquires what was released at the wanted places. A message does not change, so no read is acquired twice with one scope, and none
+    /// Acquires the messages that were released at the wanted places. A message does not change, so no read is acquired twice with one scope, and none
     /// stays after it was acquired with the widest one.
     fn acquire_if(
         &mut self,

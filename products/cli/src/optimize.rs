@@ -167,7 +167,7 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
     let mut budget = Budget { steps: STEPS, deadline: Instant::now() + time };
     let mut cut = Vec::new();
     for (index, function) in changed.iter().enumerate() {
-        // What a kernel leaves is for those after it.
+        // The steps that a kernel leaves are for the kernels after it.
         let share = budget.steps / (changed.len() - index) as u64;
         let mut own = Budget { steps: share, ..budget };
         match races(&modules, &function.name, grid, &mut own) {
@@ -184,7 +184,7 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
 /// place.
 const STEPS: u64 = 600_000;
 
-/// What is left for executions.
+/// The rest of the budget for executions.
 #[derive(Clone, Copy)]
 struct Budget {
     steps: u64,
@@ -198,7 +198,7 @@ impl Budget {
     }
 }
 
-/// What executions of the same launch say of a kernel, before and after.
+/// The findings of executions of the same launch, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Executed {
     /// Only the kernel after has a data race.

@@ -39,7 +39,7 @@ const HEAD: &str = "# What fails in `ptx-atomics conformance`: target, function,
 const FUNCTIONS: usize = 100_000;
 
 impl Baseline {
-    /// What fails in these results. A form of a function stands in it only if it fails worse than the function.
+    /// The functions that fail in these results. A form of a function stands in it only if it fails worse than the function.
     pub fn of(results: &[Results]) -> Self {
         let failing = results.iter().flat_map(|results| {
             let failing = results.outcomes.iter().filter(|(outcome, _)| outcome.verdict != Verdict::Right);

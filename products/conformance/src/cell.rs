@@ -44,7 +44,7 @@ pub enum Form {
     Variable,
 }
 
-/// What is added to an address, in bytes.
+/// The offset of an address, in bytes.
 pub const OFFSET: i64 = 16;
 
 /// Constant operands. The sign bit of the first one stands in a word where an operand of 8 or 16 bits has none.
@@ -300,7 +300,7 @@ impl Cell {
         (self.form == Form::Constant).then(|| CONSTANTS.map(bits))
     }
 
-    /// What the function returns, in bits; nothing, if it returns nothing.
+    /// The width of the result in bits; nothing, if the function returns nothing.
     pub fn returns(&self) -> Option<u32> {
         match self.form {
             Form::Unread => None,

@@ -113,7 +113,7 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
         if let Some(family) = Family::of(target.sm) {
             judgement.note_assembler(&source, function, family);
         }
-        // Nothing else is in the function, and an address that is no variable's may be of any memory.
+        // Nothing else is in the function, and an address that does not name a variable may be of any memory.
         judgement.extras.iter_mut().for_each(|extra| extra.of = Some(0));
         judgement.blame(|extra, _| extra.kind != ExtraKind::VolatileLoad || cell.is_volatile());
         if cell.form != Form::Variable {

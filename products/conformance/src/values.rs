@@ -289,7 +289,7 @@ mod tests {
         check("rmw-nand-i32-relaxed-sys-global", &with(&doubled, RESULT), "value");
     }
 
-    /// What each form of a function shows of a compiler that is wrong.
+    /// The verdict on a wrong compiler by each form of a function.
     #[test]
     fn forms() {
         let swap = "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r1, %r2;";

@@ -58,7 +58,7 @@ fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Verdict, String
 
 /// How many threads arrive at a barrier before it opens, at most, in a CTA of so many: a barrier counts arrivals in whole warps (section
 /// 9.7.13.1). A thread that waits arrives once. A thread that does not wait goes on, and arrives once more at each `bar.arrive`, and at a
-/// `bar.sync` besides; in a loop, as often as it likes, and then there is no most.
+/// `bar.sync` besides; in a loop, as often as it likes, and no most exists then.
 fn most_arrivals(graph: &EventGraph<'_>, barrier: &Barrier, threads: u32) -> Option<u32> {
     let is_same = |other: &Barrier| {
         let is_counted_alike = [barrier.threads, other.threads].contains(&Some(0)) || barrier.threads == other.threads;

@@ -103,7 +103,7 @@ fn may_be_same(graph: &EventGraph<'_>, barrier: &Address, other: &Address) -> bo
             && (!other.offset.terms.is_empty() || barrier.offset.constant == other.offset.constant)
 }
 
-/// Whether a thread may come to a point behind another one.
+/// Whether a thread may come to a point after another point.
 fn reached(graph: &EventGraph<'_>, (block, index): Point) -> impl Fn(Point) -> bool {
     let reached = graph.reached(&[block], |_| false);
     move |(other, at)| reached[other] || other == block && at > index
@@ -138,7 +138,7 @@ fn finding(graph: &EventGraph<'_>, (first, line): (u32, u32), use_of: Use) -> Fi
         Use::Data => format!("the mbarrier of line {first} is overwritten before an mbarrier.inval ends it"),
     };
     let help = format!(
-        "put mbarrier.inval behind the last wait for the mbarrier and in front of line {line}, with a barrier on both sides"
+        "put mbarrier.inval after the last wait for the mbarrier and before line {line}, with a barrier on both sides"
     );
     Finding {
         first: Some(first),

@@ -104,7 +104,7 @@ fn a_loop_without_rounds() {
     assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
 }
 
-/// Memory of an mbarrier is another mbarrier or data only behind `mbarrier.inval`.
+/// Memory of an mbarrier is another mbarrier or data only after `mbarrier.inval`.
 #[test]
 fn the_memory_of_an_mbarrier_that_has_not_ended() {
     let again =

@@ -832,7 +832,7 @@ fn elements_of_a_vector_may_be_added_one_after_the_other() {
         assert!(right.contains(part), "{part}");
         assert!(check(&right.replace(part, wrong)).0.is_some(), "{wrong}");
     }
-    // Loops of the program around them are no loop of the operation.
+    // A loop of the program around the atoms is not a loop of the operation.
     let twice = op(Operation::Rmw(RmwOp::FAdd, global(Type::F32x4)), Ordering::Relaxed, Scope::Gpu);
     assert_eq!(judgements(&[twice, twice], &[atoms(&[0, 4, 8, 12]), atoms(&[16, 20, 24, 28])].concat()).len(), 2);
     let blocks = [BasicBlock { operations: vec![twice], next: vec![0, 1] }, BasicBlock::default()];

@@ -27,7 +27,7 @@ const UNPROVED: usize = 500;
 /// How many steps of the budget a question is, where a look at a pair is one.
 const QUESTION: u64 = 64;
 
-/// What accesses of a group have alike: the space, whether they write, the scope in which they are strong, the bytes of an element and of all,
+/// The common facts of the accesses of a group: the space, whether they write, the scope in which they are strong, the bytes of an element and of all,
 /// the base, the CTA that has it, and the address and the offset without the number.
 type Alike = (Option<Space>, bool, Option<Scope>, [Option<u64>; 2], Base, Option<Term>, [Term; 2], u64);
 
@@ -75,7 +75,7 @@ pub fn may_race(one: &Own, other: &Own, scope: Scope) -> bool {
     (one.access.writes || other.access.writes) && !is_strong
 }
 
-/// How far the addresses of two groups are apart, without their numbers, and what holds of the two threads.
+/// How far the addresses of two groups are apart, without their numbers, and the conditions on the two threads.
 struct Distance {
     holds: Vec<Term>,
     /// This many times the term, and the number.

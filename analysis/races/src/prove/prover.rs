@@ -37,7 +37,7 @@ pub struct Unproved {
 /// How many answers of the solver are kept for executions.
 const NUMBERS: usize = 4;
 
-/// What came of a proof.
+/// The result of a proof.
 #[derive(Debug, Default)]
 pub struct Proof {
     pub unproved: Vec<Unproved>,
@@ -47,14 +47,14 @@ pub struct Proof {
     pub assumptions: BTreeSet<Assumption>,
     /// The steps that are barriers of the whole grid.
     pub grid: BTreeSet<usize>,
-    /// What parameters are where the solver has an answer, by the numbers of their symbols, and offsets in bytes: each once, the first ones alone.
+    /// The values of parameters where the solver has an answer, by the numbers of their symbols, and offsets in bytes: each once, the first ones alone.
     pub numbers: Vec<Vec<((usize, i64), u64)>>,
     /// How many questions the solver had.
     pub questions: usize,
 }
 
 impl Proof {
-    /// Keeps what an answer says of parameters.
+    /// Keeps the parameters of an answer.
     pub(super) fn keep(&mut self, answer: &Answer) {
         let Answer::Holds(leaves) = answer else { return };
         let of_parameter = |(leaf, value): &(Leaf, u64)| match leaf.name {
@@ -86,7 +86,7 @@ impl Proof {
 /// By what accesses are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
-    /// By barriers alone, so that no other CTA can write what a plain load reads without a race.
+    /// By barriers alone, so that no other CTA can write the memory of a plain load without a race.
     Barriers,
     /// By the values of acquires and by locks, too.
     Values,

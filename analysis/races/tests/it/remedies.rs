@@ -117,7 +117,7 @@ fn what_no_ordering_mends() {
     assert!(report.findings.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");
 }
 
-/// A barrier is said where a person can write it: not at the head of a loop, in front of which it would be outside of the loop.
+/// A barrier is said where a person can write it: not at the head of a loop, since before the head it would be outside of the loop.
 #[test]
 fn places_in_a_source() {
     let text = text(

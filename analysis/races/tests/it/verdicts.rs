@@ -588,7 +588,7 @@ fn a_wait_for_memory_is_no_divergence() {
     check(both, DIVERGENT);
 }
 
-/// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks what the proof takes for granted.
+/// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks an assumption of the proof.
 #[test]
 fn lanes_that_never_come() {
     let of = |condition: &str, instruction: &str| {
@@ -602,7 +602,7 @@ fn lanes_that_never_come() {
     for instruction in full {
         check(&of("setp.ge.u32 %p1, %r1, 16", instruction), OPEN);
         check(&of("setp.ge.u32 %p1, %r1, 32", instruction), FREE);
-        // What the launch decides may be so for all.
+        // A condition of the launch may hold for all.
         check(&of("setp.ge.u32 %p1, %r0, 16", instruction), FREE);
     }
     let mask = |mask: &str| {
@@ -626,7 +626,7 @@ fn lanes_that_never_come() {
     check(&format!("{shuffle}\n{}", halves(shuffle, "")), OPEN);
 }
 
-/// A number of 64 bits among the parameters is not what an address begins at where a pointer may stand beside it.
+/// A number of 64 bits among the parameters is not the base of an address where a pointer may stand beside it.
 #[test]
 fn pointers_that_are_made_of_others() {
     let of = |pointer: &str| {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::solve::{Answer, solve};
 
-/// A step of a random computation: what is done with which of the values before, and a number.
+/// A step of a random computation: the operation, the earlier values that it takes, and a number.
 type Step = (u8, usize, usize, u64);
 
 /// Values of 16, 32 and 1 bits, made by all operations on terms.
@@ -74,7 +74,7 @@ fn check(inputs: [u64; 3], steps: &[Step]) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 8000, ..ProptestConfig::default() })]
 
-    /// What is simplified is the same as what is computed of numbers.
+    /// A simplified term has the value that is computed of numbers.
     #[test]
     fn terms_are_what_they_compute(
         inputs: [u64; 3],
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// Sums of large multiples do not overflow what bounds them.
+/// Sums of large multiples do not overflow their bounds.
 #[test]
 fn bounds_of_large_sums() {
     let mut terms = Terms::default();

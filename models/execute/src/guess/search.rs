@@ -240,7 +240,7 @@ impl<'m> Search<'m> {
                 let tried = self.settle(Assumed { cluster, grid, ..best.launch.clone() })?;
                 // A kernel that is made for a pair comes as far with more CTAs, and the phases of its mbarriers do not fit.
                 let fits = ctas == CLUSTERS[0] || tried.end == End::Ended;
-                // More CTAs execute more instructions, which alone is no reason for a cluster.
+                // More CTAs execute more instructions, which alone does not call for a cluster.
                 if fits && is_farther(&tried, &best) {
                     best = tried;
                 }

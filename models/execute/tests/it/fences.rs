@@ -1,4 +1,4 @@
-//! What fences acquire, and the work that is counted for it, by which budgets end a run.
+//! The messages that fences acquire, and the work that budgets count for them.
 
 use ptx_execute::{Contents, Device, FindingKind, Launch, Options, Report};
 use ptx_isa::Module;

@@ -3,7 +3,7 @@
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
 use ptx_isa::{Module, Type};
 
-/// What a kernel of one thread stores, in a buffer that begins so. It has the parameters `p` and `n`, of which `%p` is the first.
+/// The values that a kernel of one thread stores, in a buffer that begins so. It has the parameters `p` and `n`, of which `%p` is the first.
 fn stored(head: &str, body: &str, buffer: &[u64], n: u64) -> Vec<u64> {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{head}\n.visible .entry k(.param .u64 p, .param .u64 n)\n{{\n\

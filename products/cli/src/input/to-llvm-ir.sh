@@ -8,7 +8,7 @@
 #   SHOWN=.               what stands for ROOT in the names of source files
 #   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
 #   CC=nvcc               the compiler; else clang, for Rust NVPTX_RUSTC, and for CUDA's PTX the nvcc of CUDA_HOME, of CUDA_PATH or in the
-#                         PATH, or if there is no clang any nvcc
+#                         PATH, or any nvcc without a clang
 #   CUDA_HOME=FOLDER      where CUDA is; else CUDA_PATH, /usr/local/cuda, NVIDIA's packages of a Python in the PATH, and .tools in ROOT
 #   FLAGS=...             more flags for the compiler, between spaces
 #   LLVM=23               the compilers of another LLVM than 22
