@@ -111,7 +111,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 fn fuzz(kind: &InputKind) -> Result<(), Failed> {
-    let (count, seed) = (variable("FUZZ_INPUTS", 1000 / testing::stride(4) as u64) as usize, variable("FUZZ_SEED", 11));
+    let (count, seed) = (variable("FUZZ_INPUTS", 1000 / testing::stride(8) as u64) as usize, variable("FUZZ_SEED", 11));
     let valid = valid(kind)?;
     assert!(!valid.is_empty() && count > 0, "there are inputs");
     let folder = tempfile::tempdir()?;

@@ -46,7 +46,7 @@ pub fn trials() -> Vec<Trial> {
         ("the exit status of --must-hold", None, must_hold),
     ];
     let rest = rest.into_iter().map(|(name, missing, test)| trial(name.into(), missing, test));
-    let (mistakes, weakened) = (testing::one_of(3, mistakes), testing::one_of(3, weakened));
+    let (mistakes, weakened) = (testing::one_of(5, mistakes), testing::one_of(5, weakened));
     cases.chain(holding).chain(mistakes).chain(weakened).chain(rest).collect()
 }
 

@@ -48,7 +48,7 @@ fn every_example() -> impl Iterator<Item = Trial> {
         let name = format!("{} -O{level} {}", host.name(), example.path);
         let trial = testing::trial(name, missing, move || check(host, level, &example));
         // Each host and level with each language's examples in turn.
-        if (of_host + of_level + of_example) % 4 == 0 { trial } else { testing::left_to_all(trial) }
+        if (of_host + of_level + of_example) % 6 == 0 { trial } else { testing::left_to_all(trial) }
     })
 }
 

@@ -70,7 +70,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = Vec::new();
     let of_types = TYPES
         .map(|ty| trial(&format!("every operation of {}", ty.atomic), Box::new(move || compare(&operations(&ty)))));
-    trials.extend(testing::one_of(3, of_types));
+    trials.extend(testing::one_of(5, of_types));
     trials.push(trial("every fence", Box::new(|| compare(&fences()))));
     trials.push(trial("orderings that are not known before", Box::new(ordering_at_run_time)));
     for (sm, ptx) in [("sm_70", "ptx60"), ("sm_90", "ptx86")] {

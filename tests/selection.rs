@@ -47,7 +47,7 @@ pub fn trials() -> Vec<Trial> {
     let ordered = ["sm_90a", "sm_100a"].map(|sm| {
         Trial::test(format!("{sm}: the optimizer takes none that orders or accesses for quiet"), move || ordered(sm))
     });
-    one_of(2, targets).into_iter().chain([measured, reached]).chain(ordered).collect()
+    one_of(4, targets).into_iter().chain([measured, reached]).chain(ordered).collect()
 }
 
 /// An intrinsic, as LLVM declares it for one type where it is overloaded.

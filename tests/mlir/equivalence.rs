@@ -74,7 +74,7 @@ pub fn trials() -> Vec<Trial> {
     let absent = Trial::test("equivalence: what the dialect has not", absent);
     let variables = testing::trial("equivalence: addresses of variables".into(), missing, variables);
     // What LLVM IR gives has tests of its own.
-    let alike = one_of(3, grid).into_iter().chain(one_of(3, imported)).chain(one_of(3, optimized));
+    let alike = one_of(6, grid).into_iter().chain(one_of(3, imported)).chain(one_of(3, optimized));
     alike.chain([absent, variables]).collect()
 }
 

@@ -23,13 +23,15 @@ pub fn trials() -> Vec<Trial> {
         shared_trial("the measured verdicts are ours", "reference/async/legality.csv", |path| {
             verdicts(&fs::read_to_string(path)?)
         }),
-        trial("near misses are rejected by both".into(), newest.missing(), move || near_misses(&newest, 23)),
+        trial("near misses are rejected by both".into(), newest.missing(), move || {
+            near_misses(&newest, 23 * testing::stride(2))
+        }),
     ];
     for assembler in ASSEMBLERS {
         for sm in Sm::all().filter(|sm| assembler.knows(&Target { sm: *sm, ptx: sm.lowest_ptx() })) {
             let name = |which| format!("{} takes {which} where the table says so: {sm}", assembler.name);
             let agree = move |every| agree(&assembler, sm, every);
-            trials.push(trial(name("forms"), assembler.missing(), move || agree(41)));
+            trials.push(trial(name("forms"), assembler.missing(), move || agree(41 * testing::stride(2))));
             trials.push(trial(name("all forms"), assembler.missing(), move || agree(1)).with_ignored_flag(true));
         }
     }

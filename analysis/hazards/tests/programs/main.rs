@@ -58,7 +58,7 @@ fn main() {
     let numbers = match env::var("PROGRAMS_SHARD") {
         Ok(words) => shard(&words).expect("PROGRAMS_SHARD is K/N, as 1/4"),
         Err(_) => {
-            let stride = STRIDE * testing::stride(3) as u64;
+            let stride = STRIDE * testing::stride(6) as u64;
             Numbers { below: program::count(SHORT), from: program::count(SHORT), stride }
         }
     };

@@ -56,7 +56,7 @@ fn named(names: &[&str]) -> Vec<Mapping<'static>> {
 fn on_sets(mappings: &[Mapping<'_>], rules: Rules, sets: &[Set]) -> Result<Report, Failed> {
     let mut whole = Report::default();
     for &set in sets {
-        whole.add(mix(mappings, Unit::Operation, set, rules, (1, set.sample() * testing::stride(2)))?);
+        whole.add(mix(mappings, Unit::Operation, set, rules, (1, set.sample() * testing::stride(4)))?);
     }
     Ok(whole)
 }

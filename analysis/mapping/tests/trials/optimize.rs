@@ -44,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
     let sets = SETS.map(|(set, sample, rewrites)| {
         Trial::test(format!("{set}"), move || {
             check(
-                &verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample * testing::stride(3)))?,
+                &verify(set, &EXPANSIONS[0].optimized(), RULES, (1, sample * testing::stride(6)))?,
                 set.into(),
                 rewrites,
             )
@@ -57,7 +57,7 @@ pub fn trials() -> Vec<Trial> {
                     set,
                     &EXPANSIONS[0].alone(),
                     RULES,
-                    (1, if set.is_for_the_optimizer_alone() { 1 } else { 3 * sample } * testing::stride(3)),
+                    (1, if set.is_for_the_optimizer_alone() { 1 } else { 3 * sample } * testing::stride(6)),
                 )?,
                 set.into(),
                 &[],

@@ -64,7 +64,7 @@ const SHOWN: [(Condition, Set, usize); 12] = [
 ];
 
 pub fn trials() -> Vec<Trial> {
-    let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample * testing::stride(2))));
+    let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample * testing::stride(4))));
     let conditions = SHOWN.map(|(condition, set, sample)| {
         let trial = Trial::test(format!("without {condition}"), move || shown(condition, set, sample));
         // The set has to be tried whole before such a program comes.

@@ -26,7 +26,7 @@ pub fn trials() -> Vec<Trial> {
     let sets = Set::iter().filter(|set| !set.is_for_the_optimizer_alone()).map(|set| {
         Trial::test(format!("{set}"), move || {
             let check = |rule| {
-                check(&verify(set, &EXPANSIONS[0], by(rule), (1, set.sample() * testing::stride(3)))?, set.into(), rule)
+                check(&verify(set, &EXPANSIONS[0], by(rule), (1, set.sample() * testing::stride(6)))?, set.into(), rule)
             };
             ReleaseSequences::iter().try_for_each(check)
         })
@@ -35,7 +35,7 @@ pub fn trials() -> Vec<Trial> {
     let pairs = iproduct!(of_rmws, EXPANSIONS.iter().skip(1)).filter(|(set, expansion)| expansion.is_in(*set));
     let expansions = pairs.map(|(set, expansion)| {
         let name = format!("{set}, {}", expansion.name);
-        let shard = (1, set.sample() * testing::stride(3));
+        let shard = (1, set.sample() * testing::stride(6));
         Trial::test(name.clone(), move || check(&verify(set, expansion, by(Cpp20), shard)?, &name, Cpp20))
     });
     let given = testing::shared_trial("the programs of mapping-sources.txt", "litmus/mapping-sources.txt", |path| {

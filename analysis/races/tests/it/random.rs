@@ -616,7 +616,7 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
     let kernels = std::env::var("KERNELS")
         .ok()
         .and_then(|count| count.parse().ok())
-        .unwrap_or(KERNELS / testing::stride(4) as u64);
+        .unwrap_or(KERNELS / testing::stride(8) as u64);
     let (mut free, mut racy) = (0, 0);
     for seed in 0..kernels {
         let text = make(seed);
