@@ -4,6 +4,7 @@
 //! Only instructions that this crate knows are judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
 //! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
 
+mod calls;
 mod forms;
 mod names;
 mod near;
@@ -53,10 +54,31 @@ fn reason(line: &Line, target: Option<&Target>) -> Option<String> {
                 format!("expected an instruction of {target}, found `{}`, which requires {requirement}", line.text)
             })
         }
-        Code::Other(other) => of_words(&other.mnemonic),
+        Code::Other(other) => of_words(&other.mnemonic).or_else(|| without_sync(&other.mnemonic, target?)),
         _ => None,
     }
 }
+
+/// An exchange among the threads of a warp that does not name them, on a target whose threads diverge independently.
+fn without_sync(mnemonic: &str, target: &Target) -> Option<String> {
+    let mut words = mnemonic.split('.');
+    let is_exchange = words.next().is_some_and(|base| matches!(base, "shfl" | "vote"));
+    let is_refused = target.sm.number() >= INDEPENDENT.0 && target.ptx >= INDEPENDENT.1;
+    (is_exchange && is_refused && words.all(|word| word != "sync"))
+        .then(|| format!("expected `.sync` for {target}, found `{mnemonic}`"))
+}
+
+/// The GPU and the version of PTX from which on `shfl` and `vote` need `.sync`.
+const INDEPENDENT: (u32, PtxVersion) = (70, PtxVersion(6, 4));
+
+/// Instructions that have one of these modifiers, between blanks.
+const REQUIRED: [(&str, &str); 5] = [
+    ("bar", "sync arrive red"),
+    ("barrier", "sync arrive red wait"),
+    ("match", "sync"),
+    ("redux", "sync"),
+    ("elect", "sync"),
+];
 
 /// The faults of a mnemonic and its modifiers.
 fn of_words(mnemonic: &str) -> Option<String> {
@@ -71,6 +93,12 @@ fn of_words(mnemonic: &str) -> Option<String> {
     }
     if let Some(expected) = vector(&words) {
         return Some(found(&expected));
+    }
+    if let Some((base, all)) = REQUIRED.iter().find(|(base, _)| *base == words[0])
+        && !words.iter().any(|word| all.split(' ').any(|required| required == *word))
+    {
+        let all: Vec<String> = all.split(' ').map(|word| format!("`.{word}`")).collect();
+        return Some(found(&format!("a modifier of `{base}`, {}", all.join(" or "))));
     }
     let (_, known) = KNOWN.iter().find(|(base, _)| *base == words[0])?;
     if words[0] != "fence" && Family::of(&words).is_some() || words.iter().any(|word| SPECIAL.contains(word)) {
@@ -326,6 +354,62 @@ mod tests {
         check("add.b32 %r1, %r2, %r3;", "a type of `add`, as `.s32`", "`add.b32`");
         check("neg.u32 %r1, %r2;", "a type of `neg`, as `.s32`", "`neg.u32`");
         check("membar;", "a level, as `.gl`", "`membar`");
+    }
+
+    #[test]
+    fn numbers_of_operands() {
+        let check = |body: &str, expected: &str, found: &str| {
+            assert_eq!(of_body(body), format!("expected {expected}, found {found}"), "{body}");
+        };
+        check("bar.sync;", "1 or 2 operands", "0 of `bar.sync`");
+        check("bar.sync 0, 32, 1;", "1 or 2 operands", "3 of `bar.sync`");
+        check("barrier.cta.arrive.aligned 0;", "2 operands", "1 of `barrier.cta.arrive.aligned`");
+        check("bar.red.and.pred %p0, 1;", "3 or 4 operands", "2 of `bar.red.and.pred`");
+        check("barrier.cluster.wait 0;", "0 operands", "1 of `barrier.cluster.wait`");
+        check("bar 0;", "a modifier of `bar`, `.sync` or `.arrive` or `.red`", "`bar`");
+        check("membar.gl 0;", "0 operands", "1 of `membar.gl`");
+        check("shfl.sync.idx.b32 %r1, %r2, 0, 31;", "5 operands", "4 of `shfl.sync.idx.b32`");
+        check("st.global.u32 [table], %r1, %r2;", "2 operands", "3 of `st.global.u32`");
+        check("call f, (%r1);", "1 result of `f`", "0 of `call`");
+        check("call.uni (%r1), f;", "1 argument of `f`", "0 of `call.uni`");
+        check("call (%r1), f, (%r2, %r3);", "1 argument of `f`", "2 of `call`");
+        let prototype = "t: .callprototype _ (.param .b32 _, .param .b64 _);";
+        check(&format!("{prototype} call %rd1, (%r1), t;"), "2 arguments of `t`", "1 of `call`");
+        check("ld.global.v4.f32 {%f0, %f1}, [table];", "4 elements", "2 of `ld.global.v4.f32`");
+        check("st.global.f32 [table], {%f0, %f1};", "1 element", "2 of `st.global.f32`");
+        check("ld.global.v2.f32 %f0, [table];", "a vector of 2 elements", "`%f0` of `ld.global.v2.f32`");
+        check("mov.v2.u32 {%r1, %r2}, {%r1, %r2, %r3};", "2 elements", "3 of `mov.v2.u32`");
+        check("mov.b64 %rd1, {%r1};", "elements of 64 bits together", "`{%r1}` of `mov.b64`");
+    }
+
+    #[test]
+    fn addresses() {
+        let check = |body: &str, expected: &str| assert_eq!(of_body(body), expected, "{body}");
+        check("ld.global.u32 %r1, [%rd1-8];", "expected `+-` after a name, as `%rd1+-8`, found `%rd1-8`");
+        check("st.global.u32 [table - 4], %r1;", "expected `+-` after a name, as `table+- 4`, found `table- 4`");
+        check("ld.global.u32 %r1, [%rd1+-8]; mov.u32 %r1, WARP_SZ-1; ld.global.u32 %r1, [table+8-4];", "");
+        let found = "found `%f0`, which is `.f32`, of";
+        let expected = "expected an integer register in the address";
+        check("ld.global.u32 %r1, [%f0];", &format!("{expected}, {found} `ld.global.u32`"));
+        check("prefetch.global.L1 [%f0+4];", &format!("{expected}, {found} `prefetch.global.L1`"));
+    }
+
+    #[test]
+    fn warps_whose_threads_diverge() {
+        let check = |target: &str, version: &str, is_refused: bool| {
+            let text = format!(
+                ".version {version}\n.target {target}\n.func f() {{ .reg .pred %p<2>; .reg .b32 %r<3>; \
+                 shfl.idx.b32 %r1, %r2, 0, 31; vote.all.pred %p0, %p1; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; ret; }}"
+            );
+            let reasons: Vec<_> = faults(&text.parse().expect("PTX")).into_iter().map(|fault| fault.reason).collect();
+            let expected = ["shfl.idx.b32", "vote.all.pred"]
+                .map(|found| format!("expected `.sync` for {target} with PTX {version}, found `{found}`"));
+            assert_eq!(reasons, if is_refused { &expected[..] } else { &[] });
+        };
+        check("sm_60", "7.8", false);
+        check("sm_70", "6.3", false);
+        check("sm_70", "6.4", true);
+        check("sm_90", "8.6", true);
     }
 
     #[test]

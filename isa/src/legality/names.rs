@@ -7,6 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
+    calls::Signature,
     near::nearest,
     operands::{self, Declared},
 };
@@ -30,6 +31,7 @@ pub fn refused(module: &Module) -> Vec<Option<String>> {
             Item::Directive(text) => names.declare(text),
             Item::Function(function) => {
                 names.innermost().extend(names_of(&function.head), Declared::Other);
+                names.innermost().names.insert(&function.name, Declared::Function(Signature::read(&function.head)));
                 let refused = function.body.as_ref().map(|body| names.body(function, body));
                 found.extend(refused.into_iter().flatten());
             }
@@ -118,12 +120,20 @@ impl<'m> Names<'m> {
         };
         open(self, &function.head);
         let mut told = FxHashSet::default();
+        let mut label = None;
         let line = |line: &'m Line| {
+            let labeled = label.take();
             match &line.code {
                 Code::Open => open(self, ""),
                 Code::Close => drop(self.scopes.pop()),
-                Code::Directive(_) => self.declare(&line.text),
-                Code::Label(_) => {}
+                Code::Directive(_) => match labeled.filter(|_| line.text.starts_with(".callprototype")) {
+                    Some(label) => {
+                        let prototype = Declared::Function(Signature::read(&line.text));
+                        self.innermost().names.insert(label, prototype);
+                    }
+                    None => self.declare(&line.text),
+                },
+                Code::Label(_) => label = names_of(&line.text).next(),
                 Code::Instruction { .. } | Code::Other(_) => {
                     let declared = |name: &str| self.scopes.iter().rev().find_map(|scope| scope.find(name));
                     let is_unknown = |name: &&str| declared(name).is_none() && !special::is_special(name);

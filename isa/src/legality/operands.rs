@@ -1,13 +1,16 @@
-//! Operands that an instruction does not take: too few or too many of them, registers of another width or kind, and addresses in another
-//! state space (sections 6.4, 8.2 and 9.4.1).
+//! Operands that an instruction does not take: too few or too many of them, vectors of another size, registers of another width or kind,
+//! and addresses in another state space (sections 6.4, 8.2 and 9.4.1).
 //!
 //! An operand is refused only if all assemblers refuse it; of an instruction that this crate does not read, nothing is.
 
-use super::forms::arithmetic;
+use super::{
+    calls::{self, Signature},
+    forms::{arithmetic, is_size},
+};
 use crate::{
     arithmetic::Computation,
     asynchronous::Family,
-    syntax::{self, Number, Operand, Shape, Statement, Text, TokenKind, tokens},
+    syntax::{self, Number, Operand, Shape, Statement, Text, Token, TokenKind, tokens},
     word::{AtomOp, Space, Type},
 };
 
@@ -18,6 +21,8 @@ pub enum Declared {
     Register(Type),
     /// A variable in a state space.
     Variable(Space),
+    /// A function, or the prototype of functions.
+    Function(Signature),
     /// A special register, which nothing declares.
     Special,
     /// Anything else: a label, a function, a parameter, a vector register.
@@ -29,6 +34,9 @@ pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String
     if let Some(name) = without_comma(text) {
         return Some(format!("expected a comma before `{name}`, found `{text}`"));
     }
+    if let Some((name, rest)) = difference(text) {
+        return Some(format!("expected `+-` after a name, as `{name}+{rest}`, found `{name}{rest}`"));
+    }
     let Ok(Statement::Instruction(of)) = syntax::statement(text) else { return None };
     let words: Vec<&str> = std::iter::once(of.mnemonic.text).chain(of.modifiers.iter().map(|word| word.text)).collect();
     let mnemonic = words.join(".");
@@ -36,8 +44,20 @@ pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String
         return Some(format!("expected {expected}, found `{mnemonic}`"));
     }
     let reading = Reading { words: &words, operands: &of.operands, declared };
-    let (expected, found) = reading.refused()?;
+    let (expected, found) = reading.refused().or_else(|| reading.addresses())?;
     Some(format!("expected {expected}, found {found} of `{mnemonic}`"))
+}
+
+/// A name from which something is subtracted, and the text after the name up to the end of the operand: only constants, as `WARP_SZ`, have
+/// a difference.
+fn difference(text: &str) -> Option<(&str, &str)> {
+    let all: Vec<_> = tokens(Text::of(text)).collect();
+    let is_difference = |pair: &&[Token<'_>]| {
+        pair[0].kind == TokenKind::Name && pair[0].text.text != "WARP_SZ" && pair[1].kind == TokenKind::Sign('-')
+    };
+    let name = all.windows(2).find(is_difference)?[0].text;
+    let rest = &text[name.span().end..];
+    Some((name.text, rest[..rest.find([',', ']', '}', ')']).unwrap_or(rest.len())].trim()))
 }
 
 /// A name that stands directly after another operand.
@@ -81,7 +101,37 @@ enum Width {
 }
 
 /// The expected and the found operand.
-type Refused = Option<(String, String)>;
+pub type Refused = Option<(String, String)>;
+
+/// How many operands instructions take at least and at most, by their first word and another word; the first row that fits decides.
+#[rustfmt::skip]
+const COUNTS: [(&str, &str, usize, usize); 25] = [
+    ("exit",           "",        0, 0),
+    ("ret",            "",        0, 0),
+    ("trap",           "",        0, 0),
+    ("brkpt",          "",        0, 0),
+    ("bra",            "",        1, 1),
+    ("membar",         "",        0, 0),
+    ("fence",          "proxy",   0, 2),
+    ("fence",          "sc",      0, 0),
+    ("fence",          "acq_rel", 0, 0),
+    ("griddepcontrol", "",        0, 0),
+    ("bar",            "warp",    1, 1),
+    ("bar",            "sync",    1, 2),
+    ("bar",            "arrive",  2, 2),
+    ("bar",            "red",     3, 4),
+    ("barrier",        "cluster", 0, 0),
+    ("barrier",        "sync",    1, 2),
+    ("barrier",        "arrive",  2, 2),
+    ("barrier",        "red",     3, 4),
+    ("shfl",           "sync",    5, 5),
+    ("shfl",           "",        4, 4),
+    ("vote",           "sync",    3, 3),
+    ("vote",           "",        2, 2),
+    ("match",          "sync",    3, 3),
+    ("redux",          "sync",    3, 3),
+    ("activemask",     "",        1, 1),
+];
 
 impl Reading<'_> {
     fn has(&self, word: &str) -> bool {
@@ -92,27 +142,37 @@ impl Reading<'_> {
         let base = self.words[0];
         match base {
             "ld" | "ldu" | "st" | "atom" | "red" if Family::of(self.words).is_none() => self.access(),
-            "exit" | "ret" | "trap" | "brkpt" => self.count(0, 0),
-            "bra" => self.count(1, 1),
-            _ => self.computation(Computation::of(base, &self.words[1..])?),
+            "mov" if self.operands.iter().any(is_vector) => {
+                self.operands.iter().find_map(|operand| self.packed(operand))
+            }
+            "call" => calls::refused(self.operands, self.declared),
+            _ => match COUNTS.iter().find(|(own, word, ..)| *own == base && (word.is_empty() || self.has(word))) {
+                Some((_, _, least, most)) => self.count(*least, *most),
+                None => self.computation(Computation::of(base, &self.words[1..])?),
+            },
         }
     }
 
     fn count(&self, least: usize, most: usize) -> Refused {
-        let count = self.operands.len();
-        let operands = if least == 1 { "operand" } else { "operands" };
-        (count < least || count > most).then(|| (format!("{least} {operands}"), count.to_string()))
+        count("operand", least, most, self.operands.len())
+    }
+
+    /// A register that no address is in. ptxas takes integers of any width.
+    fn addresses(&self) -> Refused {
+        let memory = self.operands.iter().filter(|operand| matches!(operand.shape, Shape::Memory { .. }));
+        memory.filter_map(Operand::address).find_map(|address| {
+            let name = address.base.text;
+            let Declared::Register(own) = (self.declared)(name) else { return None };
+            let is_integer = !matches!(own, Type::F16 | Type::F16x2 | Type::F32 | Type::F64 | Type::Pred);
+            (!is_integer)
+                .then(|| ("an integer register in the address".into(), format!("`{name}`, which is `.{own}`,")))
+        })
     }
 
     fn computation(&self, of: Computation) -> Refused {
         let [result, sources @ ..] = self.operands else {
             return Some(("a result".into(), "no operand".into()));
         };
-        let is_vector = |operand: &&Operand<'_>| matches!(operand.shape, Shape::Vector(_));
-        let is_mov = self.words[0] == "mov";
-        if is_mov && self.operands.iter().any(|operand| is_vector(&operand)) {
-            return None;
-        }
         let all: Vec<&Operand<'_>> = sources.iter().flat_map(elements).collect();
         if !of.takes(all.len()) {
             let sources = if of.arity() == 1 { "source" } else { "sources" };
@@ -131,6 +191,48 @@ impl Reading<'_> {
             return Some(("a register for the result".into(), format!("`{}`", other.text.text)));
         }
         results.into_iter().chain(sources).find_map(|(operand, ty)| self.value(operand, ty, width))
+    }
+
+    /// A vector whose elements together have another width than the type, or another number of elements than the instruction.
+    fn packed(&self, operand: &Operand<'_>) -> Refused {
+        let Shape::Vector(elements) = &operand.shape else { return None };
+        if let Some(size) = self.size() {
+            return count("element", size, size, elements.len());
+        }
+        let ty: Type = self.words.iter().find_map(|word| word.parse().ok())?;
+        let bits = elements.iter().find_map(|element| match element.shape {
+            Shape::Name { name, suffix: None } => match (self.declared)(name.text) {
+                Declared::Register(own) => Some(own.bits()),
+                _ => None,
+            },
+            _ => None,
+        })?;
+        let expected = || (format!("elements of {} bits together", ty.bits()), format!("`{}`", operand.text.text));
+        (bits as usize * elements.len() != ty.bits() as usize).then(expected)
+    }
+
+    /// The number of elements that the instruction names.
+    fn size(&self) -> Option<usize> {
+        let word = self.words.iter().find(|word| is_size(word))?;
+        word[1..].parse().ok()
+    }
+
+    /// A value in memory that has another number of elements than the access. A vector register is not judged.
+    fn shape(&self, operand: &Operand<'_>) -> Refused {
+        let size = self.size();
+        match (&operand.shape, size) {
+            (Shape::Vector(elements), _) => {
+                let size = size.unwrap_or(1);
+                count("element", size, size, elements.len())
+            }
+            (Shape::Name { name, suffix: None }, Some(size)) => match (self.declared)(name.text) {
+                Declared::Register(_) => {
+                    Some((format!("a vector of {size} elements"), format!("`{}`", operand.text.text)))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// A register that a type does not go with, an integer as a number of floating point, or a special register, which `mov` and `cvt`
@@ -173,18 +275,21 @@ impl Reading<'_> {
         let Some(ty) = self.words.iter().rev().find_map(|word| word.parse::<Type>().ok()) else {
             return Some(("a type, as `.u32`".into(), "none".into()));
         };
-        let is_cas = self.words.iter().any(|word| word.parse() == Ok(AtomOp::Cas));
+        let is = |op: AtomOp| self.words.iter().any(|word| word.parse() == Ok(op));
         // The address, and how many operands there are at least.
         let (at, least) = match base {
             "ld" | "ldu" => (1, 2),
-            "atom" => (1, 3 + usize::from(is_cas)),
+            "atom" => (1, 3 + usize::from(is(AtomOp::Cas))),
             _ => (0, 2),
         };
-        if self.operands.len() < least {
-            return Some((format!("{least} operands"), self.operands.len().to_string()));
+        // After them stands a cache policy; of `exch`, ptxas passes over one operand.
+        let has_more = self.has("L2::cache_hint") || is(AtomOp::Exch);
+        if let Some(refused) = self.count(least, least + usize::from(has_more)) {
+            return Some(refused);
         }
         let address = &self.operands[at];
-        if !matches!(address.shape, Shape::Memory { .. }) {
+        // `x[4]`, an element of an array, is an address without brackets.
+        if !matches!(address.shape, Shape::Memory { .. } | Shape::Unknown) {
             return Some(("an address in brackets".into(), format!("`{}`", address.text.text)));
         }
         if at == 1 && !matches!(self.operands[0].shape, Shape::Name { .. } | Shape::Vector(_) | Shape::Sink) {
@@ -194,10 +299,11 @@ impl Reading<'_> {
             return Some(refused);
         }
         let width = if matches!(base, "ld" | "ldu" | "st") { Width::Wider } else { Width::Same };
-        let has_size = self.words.iter().any(|word| matches!(*word, "v2" | "v4" | "v8"));
         let values = self.operands[..least].iter().enumerate().filter(|(index, _)| *index != at);
-        let values = values.filter(|(_, operand)| has_size || !matches!(operand.shape, Shape::Vector(_)));
-        values.flat_map(|(_, operand)| elements(operand)).find_map(|operand| self.value(operand, ty, width))
+        let mut values = values.map(|(_, operand)| operand);
+        values.find_map(|operand| {
+            self.shape(operand).or_else(|| elements(operand).iter().find_map(|element| self.value(element, ty, width)))
+        })
     }
 
     /// A variable in another state space than the access names.
@@ -214,6 +320,17 @@ impl Reading<'_> {
             None => None,
         }
     }
+}
+
+/// A number of operands, elements, arguments or results that is too small or too large.
+pub fn count(noun: &str, least: usize, most: usize, found: usize) -> Refused {
+    let plural = if most == 1 { "" } else { "s" };
+    let expected = if least == most { least.to_string() } else { format!("{least} or {most}") };
+    (found < least || found > most).then(|| (format!("{expected} {noun}{plural}"), found.to_string()))
+}
+
+fn is_vector(operand: &Operand<'_>) -> bool {
+    matches!(operand.shape, Shape::Vector(_))
 }
 
 /// The elements of a vector; of anything else, itself.

@@ -5,6 +5,7 @@ mod asynchronous;
 mod forms;
 mod mnemonics;
 mod modules;
+mod operands;
 mod spelled;
 
 fn main() {
@@ -14,6 +15,7 @@ fn main() {
         ("forms", forms::trials),
         ("mnemonics", mnemonics::trials),
         ("modules", modules::trials),
+        ("operands", operands::trials),
         ("spelled", spelled::trials),
     ]);
 }

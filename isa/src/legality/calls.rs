@@ -1,0 +1,53 @@
+//! Calls with another number of arguments or results than the function has (section 9.7.12.5).
+
+use super::operands::{Declared, Refused, count};
+use crate::{
+    declaration::Head,
+    syntax::{Operand, Shape},
+};
+
+/// How many arguments and results a function has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    results: usize,
+    /// A last parameter of open length, as `.param .b8 x[]`, may lack its argument.
+    least: usize,
+    most: usize,
+}
+
+impl Signature {
+    /// Reads the head of a function, or a `.callprototype`.
+    pub fn read(text: &str) -> Self {
+        let Head { results, parameters, .. } = Head::read(text);
+        let is_open = parameters.last().is_some_and(|last| last.elements == Some(0));
+        Self { results: results.len(), least: parameters.len() - usize::from(is_open), most: parameters.len() }
+    }
+}
+
+/// The expected and the found number, of the operands `(results), function, (arguments), prototype`. Nothing is said of a call through
+/// `.calltargets`.
+pub fn refused(operands: &[Operand<'_>], declared: &dyn Fn(&str) -> Declared) -> Refused {
+    let (results, rest) = list(operands);
+    let [callee, rest @ ..] = rest else { return Some(("a function".into(), "none".into())) };
+    let (arguments, rest) = list(rest);
+    let (name, Signature { results: expected, least, most }) =
+        std::iter::once(callee).chain(rest).find_map(|operand| signature(operand, declared))?;
+    let refused = count("argument", least, most, arguments).or_else(|| count("result", expected, expected, results));
+    refused.map(|(expected, found)| (format!("{expected} of `{name}`"), found))
+}
+
+fn signature<'t>(operand: &Operand<'t>, declared: &dyn Fn(&str) -> Declared) -> Option<(&'t str, Signature)> {
+    let Shape::Name { name, suffix: None } = operand.shape else { return None };
+    match declared(name.text) {
+        Declared::Function(signature) => Some((name.text, signature)),
+        _ => None,
+    }
+}
+
+/// The number of operands of a list in parentheses, if one is first, and the operands after it.
+fn list<'o, 't>(operands: &'o [Operand<'t>]) -> (usize, &'o [Operand<'t>]) {
+    match operands {
+        [Operand { shape: Shape::List(list), .. }, rest @ ..] => (list.len(), rest),
+        _ => (0, operands),
+    }
+}
