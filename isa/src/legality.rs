@@ -27,6 +27,15 @@ const NEWEST: PtxVersion = PtxVersion(9, 4);
 /// The oldest one: before it, instructions had other forms.
 const OLDEST: PtxVersion = PtxVersion(2, 0);
 
+/// Reads PTX as [`Module::read_partly`] does, with the errors of its text and the faults of its functions, in the order of the text: the
+/// errors of every front end.
+pub fn read(text: &str) -> (Module, Vec<ModuleError>) {
+    let (module, mut errors) = Module::read_partly(text);
+    errors.extend(faults(&module));
+    errors.sort_by_key(|error| error.span.start);
+    (module, errors)
+}
+
 /// Everything in the functions of a module that the assembler refuses, in the order of the text.
 pub fn faults(module: &Module) -> Vec<ModuleError> {
     let parts = module.version.split_once('.');

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ptx_atomics_common::{Diagnostic, Location};
 use ptx_hazards::{Cause, Class, Finding, Kernel, Limits, Report, Verdict, Witnesses};
-use ptx_isa::{Module, ModuleError};
+use ptx_isa::{Module, ModuleError, legality};
 use ptx_memory_model::kernel::shown;
 
 use crate::{
@@ -35,7 +35,7 @@ pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32) -> Result<
 }
 
 fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
-    let (module, errors) = Module::read_partly(ptx);
+    let (module, errors) = legality::read(ptx);
     let location = |line: u32| (line > 0).then(|| Location { file: file.to_owned(), line, column: 0 });
     let error = |ModuleError { line, reason, .. }| {
         Message::new(Level::Error, Diagnostic { location: location(line), ..Diagnostic::new(reason) }, None)
@@ -91,4 +91,26 @@ fn findings(module: &Module, kernel: &Kernel, options: &Options, time: Duration)
         .map(|(finding, seen)| (level(&finding, seen), finding))
         .map(|(level, finding)| (finding, level))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constants::Part;
+
+    /// As the command has it, in the order of the text.
+    #[test]
+    fn instructions_that_the_assembler_refuses() {
+        let text =
+            ".version 8.0\n.target sm_90\n.visible .entry k() {\n bar.sync;\n ret; }\n.visible .entry l() {\n ret }";
+        let answer = checked(text, "k.ptx", &Options::default(), Duration::ZERO);
+        let errors = answer.messages.iter().filter(|message| message.level == Level::Error);
+        let message = |error: &Message| {
+            let text = error.part(Part::Message as u32).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());
+            (error.line, text.unwrap_or_default())
+        };
+        let errors: Vec<_> = errors.map(message).collect();
+        let refused = (4, "expected 1 or 2 operands, found 0 of `bar.sync`".to_owned());
+        assert_eq!(errors, [refused, (7, "a `;` is missing".to_owned())]);
+    }
 }

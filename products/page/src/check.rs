@@ -5,7 +5,7 @@ use std::time::Duration;
 use itertools::Itertools;
 use ptx_execute::{End, Given, Tried, search};
 use ptx_hazards::{Cause, Executed, Kernel, Level, Limits, Position, Shown, Verdict};
-use ptx_isa::{Head, Module};
+use ptx_isa::{Head, Module, legality};
 use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
 use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub struct Known {
     kernels: Vec<OfKernel>,
     /// By their lines.
     findings: Vec<Finding>,
-    /// Lines that are not read, and so not checked.
+    /// Lines that are not read, and so not checked, and lines that the assembler refuses.
     unread: Vec<Wrong>,
     /// What became of the operations of the IR, if there is IR.
     order: Option<Order>,
@@ -67,9 +67,9 @@ pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
-/// The lines of PTX that are not read, as JSON: a list of lines and messages.
+/// The lines of PTX that are not read, or that the assembler refuses, as JSON: a list of lines and messages.
 pub fn unread(text: &str) -> String {
-    answer::list(Module::read_partly(text).1.into_iter().map(answer::unread))
+    answer::list(legality::read(text).1.into_iter().map(answer::unread))
 }
 
 impl Question {
@@ -84,7 +84,7 @@ impl Question {
             let message = format!("'{}' is no number of seconds from 0 to 1000000", self.time_limit);
             errors.push(Wrong::new("time-limit", message));
         }
-        let (module, unread) = Module::read_partly(&self.text);
+        let (module, unread) = legality::read(&self.text);
         let unread: Vec<_> = unread.into_iter().map(answer::unread).collect();
         let has_ir = !self.ir.trim().is_empty();
         let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
@@ -294,5 +294,20 @@ mod tests {
             ".version 8.0\n.target sm_90\n.visible .entry k() {\n frob.u32 %r1;\n ret; }\n.visible .entry l() { ret; }";
         let answer = asked(&json!({ "text": text }));
         assert!(answer["answer"]["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()), "{answer:#}");
+    }
+
+    /// As the command has it, in the order of the text.
+    #[test]
+    fn instructions_that_the_assembler_refuses() {
+        let text =
+            ".version 8.0\n.target sm_90\n.visible .entry k() {\n bar.sync;\n ret; }\n.visible .entry l() {\n ret }";
+        let answer = asked(&json!({ "text": text }));
+        let unread = json!([
+            { "field": "text", "line": 4, "message": "expected 1 or 2 operands, found 0 of `bar.sync`" },
+            { "field": "text", "line": 7, "message": "a `;` is missing" },
+        ]);
+        assert_eq!(answer["answer"]["unread"], unread, "{answer:#}");
+        let typed: Value = serde_json::from_str(&super::unread(text)).expect("JSON");
+        assert_eq!(typed, unread);
     }
 }

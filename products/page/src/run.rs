@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptx_execute::Options;
-use ptx_isa::Module;
+use ptx_isa::{Module, legality};
 use ptx_launch::{
     assumed,
     comment::{Comments, Said, Wrong as AtLine},
@@ -82,7 +82,7 @@ impl Question {
         if seeds.is_none() {
             errors.push(Wrong::new("seeds", format!("'{}' is no number from 1 to {SEEDS}", self.seeds)));
         }
-        let (module, unread) = Module::read_partly(&self.text);
+        let (module, unread) = legality::read(&self.text);
         errors.extend(unread.into_iter().map(answer::unread));
         let comments = self.comments().map_err(|wrong| errors.extend(self.at_lines(wrong)));
         let (Ok(comments), Some(seeds), true) = (comments, seeds, errors.is_empty()) else { return Err(errors) };

@@ -70,9 +70,9 @@ function refuse(errors, name) {
 function sayChecked({ kernels, findings: found, unread, order }) {
   const findings = [...(order?.lost ?? []).map(lost), ...found];
   const of = (level) => findings.filter((finding) => finding.level === level).length;
-  status.replaceChildren(badge(of("error"), of("possible") + unread.length, "Not proved"), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
+  status.replaceChildren(badge(of("error") + unread.length, of("possible"), "Not proved"), ` ${counted(findings.length, "finding")} in ${counted(kernels.length, "kernel")}`);
   const lines = text.value.split("\n");
-  const parts = [...unread.map(({ line, message }) => finding({ level: "not-checked", line, message: `not read: ${message}`, notes: [], edits: [] }, lines)), ...findings.map((one) => finding(one, lines))];
+  const parts = [...unread.map(({ line, message }) => finding({ level: "error", line, message, notes: [], edits: [] }, lines)), ...findings.map((one) => finding(one, lines))];
   shown.replaceChildren(...(order ? [kept(order)] : []), ...kernels.map(kernel), ...parts);
 }
 

@@ -11,7 +11,7 @@ use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Head, Module as Ptx, ModuleError, Places},
+    ptx::{Head, Module as Ptx, ModuleError, Places, legality},
 };
 
 use crate::{
@@ -148,13 +148,12 @@ pub fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>)
     let Some(text) = input.text() else {
         return (vec![Diagnostic::new(format!("'{}' is no text", input.name())).help(input::KNOWN_HELP)], Vec::new());
     };
-    let (module, errors) = Ptx::read_partly(text);
+    let (module, errors) = legality::read(text);
     let error = |ModuleError { line, reason, .. }| Diagnostic {
         location: Some(Location { file: input.name().to_owned(), line, column: 0 }),
         ..Diagnostic::new(reason)
     };
-    let refused = ptx_atomics::ptx::legality::faults(&module);
-    let errors = errors.into_iter().chain(refused).map(error).chain(file::unknown_parameters(args, &module)).collect();
+    let errors = errors.into_iter().map(error).chain(file::unknown_parameters(args, &module)).collect();
     (errors, vec![Module { origin: Origin::Ptx(Places::of(text)), kernels: checked(args, &module) }])
 }
 

@@ -35,9 +35,7 @@ pub struct Ptx {
 impl Ptx {
     /// What it says.
     pub fn read<T: FromStr<Err = ModuleErrors>>(&self) -> Result<T, Failure> {
-        let (module, mut errors) = Module::read_partly(&self.text);
-        errors.extend(legality::faults(&module));
-        errors.sort_by_key(|error| error.span.start);
+        let (_, errors) = legality::read(&self.text);
         let read = if errors.is_empty() { self.text.parse() } else { Err(ModuleErrors(errors)) };
         read.map_err(|ModuleErrors(errors)| {
             let one = |ModuleError { line, reason, .. }| {

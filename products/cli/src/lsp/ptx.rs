@@ -5,10 +5,7 @@ use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity as Severity, Location,
     NumberOrString, TextEdit, Uri,
 };
-use ptx_atomics::{
-    pass::Input,
-    ptx::{Module, legality},
-};
+use ptx_atomics::{pass::Input, ptx::legality};
 use serde_json::json;
 
 use super::document::{Document, Fix, How, Said};
@@ -26,8 +23,8 @@ pub const SOURCE: &str = "ptx-atomics";
 
 pub fn judge(document: &Document, how: &How) -> Vec<Said> {
     let text = document.text.as_str();
-    let (module, errors) = Module::read_partly(text);
-    let errors = errors.into_iter().chain(legality::faults(&module)).map(|error| {
+    let (_, errors) = legality::read(text);
+    let errors = errors.into_iter().map(|error| {
         let range = document.text.range(error.span);
         let source = Some(SOURCE.to_owned());
         let severity = Some(Severity::ERROR);

@@ -8,7 +8,7 @@ use ptx_atomics::races::check::{Options, Report, check_kernel};
 use ptx_atomics::{
     memory_model::kernel::shown,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, Head, Module, ModuleError, Places, flat::Library},
+    ptx::{Function, Head, Module, ModuleError, Places, flat::Library, legality},
 };
 
 use crate::{
@@ -51,13 +51,12 @@ pub fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diag
     let Some(text) = input.text() else {
         return (None, vec![Diagnostic::new(format!("'{name}' is no text")).help(input::KNOWN_HELP)]);
     };
-    let (module, unread) = Module::read_partly(text);
+    let (module, unread) = legality::read(text);
     let error = |error: ModuleError| Diagnostic {
         location: Some(Location { file: name.clone(), line: error.line, column: 0 }),
         ..Diagnostic::new(error.reason)
     };
-    let refused = ptx_atomics::ptx::legality::faults(&module);
-    let unread = unread.into_iter().chain(refused).map(error).chain(unknown_parameters(args, &module)).collect();
+    let unread = unread.into_iter().map(error).chain(unknown_parameters(args, &module)).collect();
     let reports = reports(args, &module, &|_, _| true);
     let places = Places::of(text);
     (Some(File { path: program.path, name, ptx: Shown::new(input), places, is_ptx, reports }), unread)
