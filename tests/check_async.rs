@@ -504,7 +504,7 @@ fn source_lines() -> Result<(), Failed> {
         "store(tile);",
         "= note: <stdin>:",
         " is the PTX, the first access on line ",
-        "= help: insert `asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");` ",
+        "= help: insert `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);` ",
     ];
     assert!(words.iter().all(|word| stderr.contains(word)), "{stderr}");
     Ok(())

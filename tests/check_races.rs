@@ -254,18 +254,21 @@ fn with_sources(folder: &Path, file: &str) -> Result<String, Failed> {
 
 fn languages() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    for (ending, barrier, across) in [
-        ("cu", "`__syncthreads();` before ", "`__threadfence()` after the first"),
-        ("rs", "`core::arch::nvptx::_syncthreads();` before ", "`fence(Ordering::Release)` after the first"),
-        ("py", "`tl.debug_barrier()` before ", "an atomic with `sem=\"release\"` after the first"),
-        ("c", "`bar.sync 0;` ", "a release pattern behind the first"),
+    for (file, first, barrier, across) in [
+        ("k.cu", "", "`__syncthreads();` before ", "`__threadfence()` after the first"),
+        ("k.rs", "", "`core::arch::nvptx::_syncthreads();` before ", "`fence(Ordering::Release)` after the first"),
+        ("k.py", "import triton", "`tl.debug_barrier()` before ", "an atomic with `sem=\"release\"` after the first"),
+        ("numba.py", "from numba import cuda", "`bar.sync 0;` ", "a release pattern "),
+        ("k.c", "", "`bar.sync 0;` ", "a release pattern "),
     ] {
         // All in one file: a header in C is for CUDA, too.
-        let text = with_sources(folder.path(), &format!("k.{ending}"))?.replace(".loc 2 2 3, ", ".loc 1 3 3, ");
+        let text = with_sources(folder.path(), file)?.replace(".loc 2 2 3, ", ".loc 1 3 3, ");
+        let path = folder.path().join(file);
+        fs::write(&path, fs::read_to_string(&path)?.replacen("kernel", first, 1))?;
         let (status, _, stderr) = check(&["-", "--grid", "2"], &text)?;
         assert_eq!(status, 1, "{stderr}");
         for words in [barrier, across] {
-            assert!(stderr.contains(&format!("= help: {words}")), "{ending}: lacks {words}: {stderr}");
+            assert!(stderr.contains(&format!("= help: {words}")), "{file}: lacks {words}: {stderr}");
         }
     }
     Ok(())

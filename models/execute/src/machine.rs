@@ -145,9 +145,6 @@ pub struct Machine<'r> {
     turn: usize,
 }
 
-/// What puts accesses of grids in front before those of a dependent one.
-const WAIT: &str =
-    "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// What would end the waiting where all bytes have come.
 const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
 /// The same, where they wait at the barrier of the cluster.
@@ -660,12 +657,10 @@ impl<'r> Machine<'r> {
         let is_read_only =
             |step: Pc| matches!(&self.program.steps[step as usize].op, Op::Access(access) if access.is_read_only);
         let help = match grid {
-            None if is_read_only(pc) => {
-                "a load without `.nc`, which is for memory that the kernel does not write".into()
-            }
+            None if is_read_only(pc) => Remedy::PlainLoad,
             None => self.would_order(record, earlier),
-            Some(_) if self.would_wait(earlier.agent) => WAIT.into(),
-            Some(_) => format!("{WAIT}, and one in the grid in between, which has not waited either").into(),
+            Some(_) if self.would_wait(earlier.agent) => Remedy::GridWait,
+            Some(_) => Remedy::GridWaits,
         };
         let other = self.site_of(earlier);
         let finding = Finding {
@@ -711,12 +706,10 @@ impl<'r> Machine<'r> {
         };
         let (one, two) = (record.info, earlier.info);
         if one.is_async() && !two.is_async() && !two.writes() {
-            return "a `fence.proxy.async` of the thread that reads, behind the read, and a barrier behind it; most GPUs \
-                    do without the fence where there is a barrier"
-                .into();
+            return Remedy::ProxyFenceOfReader;
         }
         if one.is_async() && !two.is_async() {
-            return "a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it".into();
+            return Remedy::ProxyFence;
         }
         if two.is_async() {
             return "a wait for the completion of the asynchronous operation, and a barrier if another thread waits"

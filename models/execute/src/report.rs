@@ -101,9 +101,25 @@ pub enum Remedy {
     AllArrive,
     /// One barrier for all threads of a warp, which meet at two.
     SameBarrier,
+    /// A load that is not `.nc`, since the kernel writes the memory.
+    PlainLoad,
+    /// A fence of the asynchronous proxy by the thread that reads first, and a barrier.
+    ProxyFenceOfReader,
+    /// The same by the thread that writes first.
+    ProxyFence,
+    /// A fence of a tensor map that was changed, before its use.
+    TensorMapFence,
+    /// A wait for the grids before this one.
+    GridWait,
+    /// The same in the grid in between, too.
+    GridWaits,
     /// Any other, in words of PTX.
     Words(String),
 }
+
+/// What puts accesses of grids in front before those of a dependent one.
+const WAIT: &str =
+    "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 
 impl Display for Remedy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -134,6 +150,17 @@ impl Display for Remedy {
             Self::SameBarrier => {
                 f.write_str("`barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach")
             }
+            Self::PlainLoad => f.write_str("a load without `.nc`, which is for memory that the kernel does not write"),
+            Self::ProxyFenceOfReader => f.write_str(
+                "a `fence.proxy.async` of the thread that reads, behind the read, and a barrier behind it; most GPUs do without the \
+                 fence where there is a barrier",
+            ),
+            Self::ProxyFence => {
+                f.write_str("a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it")
+            }
+            Self::TensorMapFence => f.write_str("`fence.proxy.tensormap::generic.acquire` of the map"),
+            Self::GridWait => f.write_str(WAIT),
+            Self::GridWaits => write!(f, "{WAIT}, and one in the grid in between, which has not waited either"),
             Self::Words(words) => f.write_str(words),
         }
     }

@@ -1,6 +1,6 @@
 //! Remedies in the words of the language of a source: PTX for PTX, and a table for the languages that PTX is compiled from.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use ptx_atomics::{
     execute::Remedy,
@@ -16,7 +16,7 @@ pub enum SourceLanguage {
     Triton,
 }
 
-/// The endings of the names of sources. Every Python source counts as Triton.
+/// The endings of the names of sources. A Python source is of Triton only if it imports Triton.
 const ENDINGS: [(&str, SourceLanguage); 7] = [
     ("cu", SourceLanguage::Cuda),
     ("cuh", SourceLanguage::Cuda),
@@ -50,16 +50,30 @@ enum Row {
     AllArrive,
     /// Two barriers at which threads of one warp meet.
     SameBarrier,
+    /// A load of memory that the kernel writes, through the cache of read-only memory.
+    PlainLoad,
+    /// A fence of the asynchronous proxy by the thread that reads first.
+    ProxyFenceOfReader,
+    /// The same by the thread that writes first.
+    ProxyFence,
+    /// A fence of a tensor map that was changed, before its use.
+    TensorMapFence,
+    /// A wait for the grids before this one.
+    GridWait,
+    /// The same in the grid in between, too.
+    GridWaits,
 }
 
 impl SourceLanguage {
     /// The language of the source of this name; nothing for PTX, LLVM IR, and languages without a column.
     pub fn of(file: &str) -> Option<Self> {
         let ending = Path::new(file).extension()?.to_str()?;
-        ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, language)| *language)
+        let (_, language) = ENDINGS.iter().find(|(known, _)| *known == ending)?;
+        (*language != Self::Triton || imports_triton(Path::new(file))).then_some(*language)
     }
 
-    /// The table of the words for each remedy. `{scope}`, `{found}`, `{sem}` and `{ptx}` stand for words of the finding.
+    /// The table of the words for each remedy. `{scope}`, `{found}`, `{sem}` and `{ptx}` stand for words of the finding, `{fence}`
+    /// and `{wait}` for instructions.
     #[rustfmt::skip]
     fn words(self, row: Row) -> &'static str {
         let [cuda, rust, triton] = match row {
@@ -115,6 +129,36 @@ impl SourceLanguage {
                 "one `_syncthreads()` outside of the branch, which all threads of the warp reach",
                 "one `tl.debug_barrier()` outside of the branch, which all threads of the warp reach",
             ],
+            Row::PlainLoad => [
+                "a plain load instead of `__ldg` or of a load through `const __restrict__`, which are for memory that the kernel does not write",
+                "a load through a raw pointer, or `asm!(\"ld.global…\")` without `.nc`, which is for memory that the kernel does not write",
+                "a load without `.nc` in the PTX, which Triton chooses, for memory that the kernel writes",
+            ],
+            Row::ProxyFenceOfReader => [
+                "{fence} of the thread that reads, after the read, and `__syncthreads()` after it; most GPUs need no fence where there is a barrier",
+                "{fence} of the thread that reads, after the read, and `_syncthreads()` after it; most GPUs need no fence where there is a barrier",
+                "{fence} after the read, and `tl.debug_barrier()` after it; most GPUs need no fence where there is a barrier",
+            ],
+            Row::ProxyFence => [
+                "{fence} of the thread that accesses it first, and `__syncthreads()` after it",
+                "{fence} of the thread that accesses it first, and `_syncthreads()` after it",
+                "{fence} after the first access, and `tl.debug_barrier()` after it",
+            ],
+            Row::TensorMapFence => [
+                "`cuda::ptx::fence_proxy_tensormap_generic` with `cuda::ptx::sem_release` after the write of the map, and with `cuda::ptx::sem_acquire` before its use",
+                "`fence.proxy.tensormap::generic.release` by `asm!` after the write of the map, and `.acquire` before its use",
+                "`fence.proxy.tensormap::generic` of the PTX, which Triton chooses, with `.release` after the write of the map and `.acquire` before its use",
+            ],
+            Row::GridWait => [
+                "{wait} before the access, by its thread or by a thread that a barrier orders before it",
+                "{wait} before the access, by its thread or by a thread that a barrier orders before it",
+                "{wait} before the access",
+            ],
+            Row::GridWaits => [
+                "{wait} before the access, and in the grid in between, which has not waited either",
+                "{wait} before the access, and in the grid in between, which has not waited either",
+                "{wait} before the access, and in the grid in between, which has not waited either",
+            ],
         };
         match self {
             Self::Cuda => cuda,
@@ -151,16 +195,43 @@ impl SourceLanguage {
         }
     }
 
+    fn with_instructions(self, row: Row) -> String {
+        let spelled = |ptx: &str| instruction(Some(self), ptx);
+        self.words(row)
+            .replace("{fence}", &spelled("fence.proxy.async"))
+            .replace("{wait}", &spelled("griddepcontrol.wait"))
+    }
+
     fn with_scope(self, row: Row, scope: Scope) -> String {
         self.words(row).replace("{scope}", self.scope(scope))
     }
 }
 
+/// Whether a Python source imports Triton: Numba, CuTe DSL and TileLang have other words. A file that cannot be read does not.
+fn imports_triton(file: &Path) -> bool {
+    let is_import = |line: &str| {
+        let mut words = line.split(|c: char| c.is_whitespace() || matches!(c, '.' | ','));
+        matches!(words.next(), Some("import" | "from")) && words.next() == Some("triton")
+    };
+    fs::read_to_string(file).is_ok_and(|text| text.lines().any(|line| is_import(line.trim_start())))
+}
+
+/// Instructions of PTX for which CUDA has a function, of its runtime or of libcu++.
+const CUDA_FUNCTIONS: [(&str, &str); 4] = [
+    ("griddepcontrol.wait", "cudaGridDependencySynchronize();"),
+    ("fence.proxy.async", "cuda::ptx::fence_proxy_async();"),
+    ("fence.proxy.async.global", "cuda::ptx::fence_proxy_async(cuda::ptx::space_global);"),
+    ("fence.proxy.async.shared::cta", "cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);"),
+];
+
 /// An instruction of PTX to be inserted.
 pub fn instruction(language: Option<SourceLanguage>, ptx: &str) -> String {
-    match language {
-        None => ptx.to_owned(),
-        Some(language) => language.words(Row::Instruction).replace("{ptx}", ptx),
+    let Some(language) = language else { return ptx.to_owned() };
+    let function = CUDA_FUNCTIONS.iter().find(|(own, _)| *own == ptx && language == SourceLanguage::Cuda);
+    match (language, ptx, function) {
+        (_, _, Some((_, function))) => format!("`{function}`"),
+        (SourceLanguage::Triton, "griddepcontrol.wait", _) => "`tl.extra.cuda.gdc_wait()`".to_owned(),
+        _ => language.words(Row::Instruction).replace("{ptx}", ptx),
     }
 }
 
@@ -177,6 +248,12 @@ pub fn executed(language: Option<SourceLanguage>, remedy: &Remedy) -> String {
         }
         Remedy::AllArrive => language.words(Row::AllArrive).to_owned(),
         Remedy::SameBarrier => language.words(Row::SameBarrier).to_owned(),
+        Remedy::PlainLoad => language.words(Row::PlainLoad).to_owned(),
+        Remedy::ProxyFenceOfReader => language.with_instructions(Row::ProxyFenceOfReader),
+        Remedy::ProxyFence => language.with_instructions(Row::ProxyFence),
+        Remedy::TensorMapFence => language.words(Row::TensorMapFence).to_owned(),
+        Remedy::GridWait => language.with_instructions(Row::GridWait),
+        Remedy::GridWaits => language.with_instructions(Row::GridWaits),
         Remedy::Words(words) => words.clone(),
     }
 }
@@ -198,4 +275,87 @@ pub fn change(language: Option<SourceLanguage>, change: &Change, place: &str) ->
 /// The instruction of a line without its predicate and its operands.
 fn mnemonic(instruction: &str) -> &str {
     instruction.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(instruction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_waits_and_loads() {
+        let check = |remedy: Remedy, [cuda, rust, triton, ptx]: [&str; 4]| {
+            let languages =
+                [Some(SourceLanguage::Cuda), Some(SourceLanguage::Rust), Some(SourceLanguage::Triton), None];
+            for (language, words) in languages.into_iter().zip([cuda, rust, triton, ptx]) {
+                let found = executed(language, &remedy);
+                assert!(found.starts_with(words), "{language:?}: {found}");
+            }
+        };
+        check(
+            Remedy::ProxyFence,
+            [
+                "`cuda::ptx::fence_proxy_async();` of the thread",
+                "`asm!(\"fence.proxy.async;\");` of the thread",
+                "`fence.proxy.async` of the PTX, which Triton chooses, after the first access",
+                "a `fence.proxy.async` of the thread",
+            ],
+        );
+        check(
+            Remedy::GridWait,
+            [
+                "`cudaGridDependencySynchronize();` before the access",
+                "`asm!(\"griddepcontrol.wait;\");` before the access",
+                "`tl.extra.cuda.gdc_wait()` before the access",
+                "`griddepcontrol.wait` ",
+            ],
+        );
+        check(
+            Remedy::PlainLoad,
+            [
+                "a plain load instead of `__ldg`",
+                "a load through a raw pointer",
+                "a load without `.nc`",
+                "a load without `.nc`",
+            ],
+        );
+        check(
+            Remedy::TensorMapFence,
+            [
+                "`cuda::ptx::fence_proxy_tensormap_generic`",
+                "`fence.proxy.tensormap::generic.release` by `asm!`",
+                "`fence.proxy.tensormap::generic` of the PTX, which Triton chooses,",
+                "`fence.proxy.tensormap::generic.acquire`",
+            ],
+        );
+        let fence = "fence.proxy.async.shared::cta";
+        let words = "`cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);`";
+        assert_eq!(instruction(Some(SourceLanguage::Cuda), fence), words);
+        assert_eq!(instruction(None, fence), fence);
+    }
+
+    /// Python is Triton only where it says so.
+    #[test]
+    fn languages_of_sources() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).expect("a file");
+            SourceLanguage::of(&path.to_string_lossy())
+        };
+        assert_eq!(of("k.cu", ""), Some(SourceLanguage::Cuda));
+        for text in ["import triton", "import triton.language as tl", "if x:\n  from triton.experimental import gluon"]
+        {
+            assert_eq!(of("k.py", text), Some(SourceLanguage::Triton), "{text}");
+        }
+        for text in [
+            "from numba import cuda",
+            "import tilelang",
+            "import cutlass.cute as cute",
+            "# import triton",
+            "import tritonclient",
+        ] {
+            assert_eq!(of("k.py", text), None, "{text}");
+        }
+        assert_eq!(SourceLanguage::of("/nowhere/k.py"), None);
+    }
 }

@@ -110,7 +110,7 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Find
     let help = format!("insert griddepcontrol.wait in front of line {line}");
     Finding {
         rule: Some(Rule::R14),
-        remedy: is_wrong.then_some(Remedy::words(help)),
+        remedy: is_wrong.then(|| Remedy { executed: Some(ptx_execute::Remedy::GridWait), ..Remedy::words(help) }),
         cause: (!is_wrong).then_some(Cause::Grids),
         others: lines.into_iter().skip(1).map(Pair::alone).collect(),
         ..Finding::new(&kernel.name, line, if is_wrong { Verdict::Wrong } else { Verdict::NotChecked }, message)

@@ -121,7 +121,9 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
     };
     if instructions.is_empty() {
-        return Some(Remedy::words(help));
+        let is_map = lack == Lack::Fence && second.access.proxy == Proxy::Tensormap;
+        let executed = is_map.then_some(ptx_execute::Remedy::TensorMapFence);
+        return Some(Remedy { executed, ..Remedy::words(help) });
     }
     let (position, side, lines) = match lack {
         Lack::After => (Position::Before, "in front of", vec![second.line]),
