@@ -137,7 +137,7 @@ fn json() -> Result<(), Failed> {
     let expected = serde_json::json!({
         "file": path("R7"), "program": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "check": "async", "rule": "R7", "operation": null, "notes": [], "unknown": null, "option": null, "verdict": "error", "profile": "default",
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
-        "first": 20, "help": "insert cp.async.wait_all in front of line 21",
+        "first": 20, "help": "insert cp.async.wait_all before line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
         "execution": {
             "command": format!(
@@ -199,7 +199,7 @@ fn end_of_kernel() -> Result<(), Failed> {
             },
         },
         "message": "the bulk copy on line 7 may still read shared memory when the CTA ends, and its memory with it",
-        "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 behind line 7",
+        "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 after line 7",
         "edits": [
             { "line": 7, "position": "after", "instruction": "cp.async.bulk.commit_group" },
             { "line": 7, "position": "after", "instruction": "cp.async.bulk.wait_group.read 0" },
@@ -394,7 +394,7 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
   = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
   = note: an execution: first cp.async.ca.shared.global of thread 0,0,0 of CTA 0,0,0, then ld.shared.b32 of thread 0,0,0 of CTA 0,0,0
   = note: repeat it: ptx-atomics run a.ll --mcpu sm_80 --kernel k --seed 0 --like-check --grid 1 --block 1 --arg 'param_0:u32[]=small' --arg 'param_1:u32[]=small'
-  = help: insert cp.async.wait_all in front of line 6
+  = help: insert cp.async.wait_all before line 6
 
 1 kernel, 0 synchronizations: 1 error, 0 possible, 0 not checked
 ";

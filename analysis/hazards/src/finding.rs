@@ -202,7 +202,7 @@ impl Rule {
 /// What would mend a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Remedy {
-    /// What to do, in words: "insert tcgen05.wait::ld.sync.aligned in front of line 7".
+    /// What to do, in words: "insert tcgen05.wait::ld.sync.aligned before line 7".
     pub help: String,
     /// The same as edits of the text; none where it takes more than an insertion.
     pub edits: Vec<Edit>,

@@ -41,7 +41,7 @@ impl Remedy {
 /// A change of the text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// [`BARRIER`], of all threads of the CTA, in front of a line.
+    /// [`BARRIER`], of all threads of the CTA, before a line.
     Barrier(u32),
     /// Another ordering or scope: the instruction of a line as it is, and what is to be there, both without a semicolon.
     InPlace { line: u32, before: String, after: String, sem: Sem, scope: Scope },
@@ -51,7 +51,7 @@ impl Change {
     /// In words of PTX, at a place. `short` shortens an instruction.
     pub fn words(&self, place: &str, short: impl Fn(&str) -> String) -> String {
         match self {
-            Self::Barrier(_) => format!("`{BARRIER};` in front of {place}"),
+            Self::Barrier(_) => format!("`{BARRIER};` before {place}"),
             Self::InPlace { before, after, .. } => {
                 format!("`{}` in place of `{}` at {place}", short(after), short(before))
             }

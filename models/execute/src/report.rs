@@ -117,9 +117,8 @@ pub enum Remedy {
     Words(String),
 }
 
-/// What puts accesses of grids in front before those of a dependent one.
-const WAIT: &str =
-    "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
+/// Orders the accesses of earlier grids before the accesses of a dependent grid.
+const WAIT: &str = "`griddepcontrol.wait` before the access, by its thread or by one that a barrier orders before it";
 
 impl Display for Remedy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -134,7 +133,7 @@ impl Display for Remedy {
             }
             Self::ReleaseAcquire(scope) => write!(
                 f,
-                "a release pattern behind the first and an acquire pattern in front of the second, with scope `.{scope}`"
+                "a release pattern after the first and an acquire pattern before the second, with scope `.{scope}`"
             ),
             Self::Strong(scope) => write!(
                 f,
@@ -152,11 +151,11 @@ impl Display for Remedy {
             }
             Self::PlainLoad => f.write_str("a load without `.nc`, which is for memory that the kernel does not write"),
             Self::ProxyFenceOfReader => f.write_str(
-                "a `fence.proxy.async` of the thread that reads, behind the read, and a barrier behind it; most GPUs do without the \
+                "a `fence.proxy.async` of the thread that reads, after the read, and a barrier after it; most GPUs do without the \
                  fence where there is a barrier",
             ),
             Self::ProxyFence => {
-                f.write_str("a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it")
+                f.write_str("a `fence.proxy.async` of the thread that accesses it first, and a barrier after it")
             }
             Self::TensorMapFence => f.write_str("`fence.proxy.tensormap::generic.acquire` of the map"),
             Self::GridWait => f.write_str(WAIT),

@@ -209,7 +209,7 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -
         true => format!("{said}{}", message::others(lines.len() - 1)),
         false => Cause::Path.possible(&format!("on some paths {said}")),
     };
-    let side = if lack == Lack::There { "behind" } else { "in front of" };
+    let side = if lack == Lack::There { "after" } else { "before" };
     let help = format!(
         "let all threads of the cluster meet {side} line {line}, by barrier.cluster.arrive and barrier.cluster.wait"
     );

@@ -107,7 +107,7 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Find
             .possible(&format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
     };
     let is_wrong = why == Why::Certain;
-    let help = format!("insert griddepcontrol.wait in front of line {line}");
+    let help = format!("insert griddepcontrol.wait before line {line}");
     Finding {
         rule: Some(Rule::R14),
         remedy: is_wrong.then(|| Remedy { executed: Some(ptx_execute::Remedy::GridWait), ..Remedy::words(help) }),

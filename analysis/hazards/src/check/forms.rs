@@ -142,8 +142,8 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings.extend(unfenced.map(|line| {
         let instruction = "wgmma.fence.sync.aligned";
         let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
-        let help = format!("insert {instruction} in front of line {line}");
-        let finding = wrong(line, Rule::R5, "no wgmma.fence stands in front of the first wgmma");
+        let help = format!("insert {instruction} before line {line}");
+        let finding = wrong(line, Rule::R5, "no wgmma.fence stands before the first wgmma");
         Finding { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
     }));
     findings

@@ -76,7 +76,7 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
         }
         Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
         Lack::After => format!(
-            "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"
+            "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a} on line {line}"
         ),
     };
     match &found.cause {

@@ -102,16 +102,14 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
             }
             Some(Operation::BulkStore) => (&["cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read 0"], ""),
             Some(Operation::Wgmma) => (&["wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 0"], ""),
-            Some(Operation::BulkLoad) => (&[], "wait for the mbarrier of the copy in front of the access"),
-            Some(_) => {
-                (&[], "commit it with tcgen05.commit behind it, and wait for that mbarrier in front of the access")
-            }
+            Some(Operation::BulkLoad) => (&[], "wait for the mbarrier of the copy before the access"),
+            Some(_) => (&[], "commit it with tcgen05.commit after it, and wait for that mbarrier before the access"),
             None if first.kind == TokenKind::Allocated => (&[], "free it with tcgen05.dealloc on every path"),
             None => (&[], SYNCHRONIZE),
         },
         Lack::Sharing => (&[], SYNCHRONIZE),
         Lack::Fence if second.access.proxy == Proxy::Tensormap => {
-            (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
+            (&[], "put fence.proxy.tensormap::generic.release after the write, and .acquire before the use")
         }
         Lack::Fence if found.second.kind == TokenKind::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence if first.access.space == Space::Register => (&["wgmma.fence.sync.aligned"], ""),
@@ -126,11 +124,11 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         return Some(Remedy { executed, ..Remedy::words(help) });
     }
     let (position, side, lines) = match lack {
-        Lack::After => (Position::Before, "in front of", vec![second.line]),
-        Lack::Fence if first.access.space == Space::Register => (Position::Before, "in front of", vec![second.line]),
+        Lack::After => (Position::Before, "before", vec![second.line]),
+        Lack::Fence if first.access.space == Space::Register => (Position::Before, "before", vec![second.line]),
         _ => match boundaries(flow, first.point, second.point) {
-            Some(lines) => (Position::Before, "in front of", lines),
-            None => (Position::After, "behind", vec![first.line]),
+            Some(lines) => (Position::Before, "before", lines),
+            None => (Position::After, "after", vec![first.line]),
         },
     };
     let edits: Vec<_> = lines

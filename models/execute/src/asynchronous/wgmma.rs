@@ -54,7 +54,7 @@ impl Machine<'_> {
             own.written[at] = (warp.steps, pc);
         }
         if let Some(first) = found {
-            let help = "`wgmma.wait_group` behind the product and in front of the access";
+            let help = "`wgmma.wait_group` after the product and before the access";
             self.register_race(cta, warp, pc, first, help);
         }
     }
@@ -192,11 +192,11 @@ impl Machine<'_> {
             own.reads.insert(at.base + register, (number, at.pc));
         }
         if let Some(first) = unfenced {
-            let help = "`wgmma.fence` behind the write of the register and in front of the product";
+            let help = "`wgmma.fence` after the write of the register and before the product";
             self.register_race(cta, warp, at.pc, first, help);
         }
         if let Some(first) = open {
-            let help = "`wgmma.wait_group` behind the first product";
+            let help = "`wgmma.wait_group` after the first product";
             self.register_race(cta, warp, at.pc, first, help);
         }
     }

@@ -194,7 +194,7 @@ fn sites_and_help() {
     let help = |launches: &[Of]| {
         run(launches, Options::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
     };
-    let wait = "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
+    let wait = "`griddepcontrol.wait` before the access, by its thread or by one that a barrier orders before it";
     assert_eq!(help(&[first(WRITE), dependent(READ)]), wait);
     let both = format!("{wait}, and one in the grid in between, which has not waited either");
     assert_eq!(help(&[first(WRITE), dependent(""), dependent(READ)]), both);

@@ -100,7 +100,7 @@ impl Group {
         let from = mnemonic(&programs[test], at);
         let to = match change {
             Change::Removed => None,
-            Change::BarrierBefore => Some("bar.sync in front of it".to_owned()),
+            Change::BarrierBefore => Some("bar.sync before it".to_owned()),
             Change::Access(_) | Change::Fence(_) => Some(mnemonic(&changed(&programs[test], &[at], change), at)),
         };
         Some(Other { place, from, to })

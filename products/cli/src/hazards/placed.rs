@@ -208,8 +208,8 @@ fn insertions(
     let instructions = edits.iter().map(|edit| &edit.instruction).unique();
     let instructions = instructions.map(|ptx| remedy::instruction(language, ptx)).join(" and ");
     let side = |edit: &ptx_atomics::hazards::Edit| match edit.position {
-        Position::Before => "in front of",
-        Position::After => "behind",
+        Position::Before => "before",
+        Position::After => "after",
     };
     let places = edits.iter().filter_map(|edit| Some(format!("{} {}", side(edit), place(edit.line)?)));
     let places = places.unique().join(" and ");
