@@ -206,7 +206,7 @@ pub struct Remedy {
     pub help: String,
     /// The same as edits of the text; none where it takes more than an insertion.
     pub edits: Vec<Edit>,
-    /// The same as an execution has it, where that alone shows the finding, or where it is no edit.
+    /// The same as an execution has it, where that alone shows the finding, or where no edit gives it.
     pub executed: Option<ptx_execute::Remedy>,
 }
 

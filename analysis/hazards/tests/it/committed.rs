@@ -79,7 +79,7 @@ fn says(a: &str, committed: &str, then: &str, expected: &[Rule]) {
     let found: Vec<_> = found.filter(|finding| finding.verdict != Verdict::Note).collect();
     let is_wrong = found.iter().all(|finding| finding.verdict == Verdict::Wrong);
     let rules: Vec<_> = found.iter().filter_map(|finding| finding.rule).collect();
-    assert!(is_wrong && rules == expected, "{rules:?} in place of {expected:?}: {found:#?}\n{text}");
+    assert!(is_wrong && rules == expected, "{rules:?} instead of {expected:?}: {found:#?}\n{text}");
 }
 
 #[test]

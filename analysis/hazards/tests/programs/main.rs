@@ -9,7 +9,7 @@
 //!
 //! The machine that runs kernels on the CPU is compared with the model, too.
 //!
-//! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, in place of a sample: `1/1` all of them.
+//! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, instead of a sample: `1/1` all of them.
 
 mod alphabet;
 mod compare;
