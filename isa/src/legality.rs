@@ -5,6 +5,8 @@
 //! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
 
 mod calls;
+mod count;
+mod declared;
 mod forms;
 mod names;
 mod near;

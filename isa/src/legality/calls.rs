@@ -1,28 +1,10 @@
 //! Calls with another number of arguments or results than the function has (section 9.7.12.5).
 
-use super::operands::{Declared, Refused, count};
-use crate::{
-    declaration::Head,
-    syntax::{Operand, Shape},
+use super::{
+    count::{Refused, count},
+    declared::{Declared, Signature},
 };
-
-/// How many arguments and results a function has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
-    results: usize,
-    /// A last parameter of open length, as `.param .b8 x[]`, may lack its argument.
-    least: usize,
-    most: usize,
-}
-
-impl Signature {
-    /// Reads the head of a function, or a `.callprototype`.
-    pub fn read(text: &str) -> Self {
-        let Head { results, parameters, .. } = Head::read(text);
-        let is_open = parameters.last().is_some_and(|last| last.elements == Some(0));
-        Self { results: results.len(), least: parameters.len() - usize::from(is_open), most: parameters.len() }
-    }
-}
+use crate::syntax::{Operand, Shape};
 
 /// The expected and the found number, of the operands `(results), function, (arguments), prototype`. Nothing is said of a call through
 /// `.calltargets`.

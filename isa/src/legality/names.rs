@@ -7,9 +7,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    calls::Signature,
+    declared::{Declared, Signature},
     near::nearest,
-    operands::{self, Declared},
+    operands,
 };
 use crate::{
     declaration::Variable,

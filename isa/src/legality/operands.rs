@@ -4,7 +4,9 @@
 //! An operand is refused only if all assemblers refuse it; of an instruction that this crate does not read, nothing is.
 
 use super::{
-    calls::{self, Signature},
+    calls,
+    count::{Refused, count},
+    declared::Declared,
     forms::{arithmetic, is_size},
 };
 use crate::{
@@ -13,21 +15,6 @@ use crate::{
     syntax::{self, Number, Operand, Shape, Statement, Text, Token, TokenKind, tokens},
     word::{AtomOp, Space, Type},
 };
-
-/// The declaration of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Declared {
-    /// A register of one value.
-    Register(Type),
-    /// A variable in a state space.
-    Variable(Space),
-    /// A function, or the prototype of functions.
-    Function(Signature),
-    /// A special register, which nothing declares.
-    Special,
-    /// Anything else: a label, a function, a parameter, a vector register.
-    Other,
-}
 
 /// Why an instruction is refused for its operands.
 pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String> {
@@ -99,9 +86,6 @@ enum Width {
     /// Wider ones as well.
     Wider,
 }
-
-/// The expected and the found operand.
-pub type Refused = Option<(String, String)>;
 
 /// How many operands instructions take at least and at most, by their first word and another word; the first row that fits decides.
 #[rustfmt::skip]
@@ -320,13 +304,6 @@ impl Reading<'_> {
             None => None,
         }
     }
-}
-
-/// A number of operands, elements, arguments or results that is too small or too large.
-pub fn count(noun: &str, least: usize, most: usize, found: usize) -> Refused {
-    let plural = if most == 1 { "" } else { "s" };
-    let expected = if least == most { least.to_string() } else { format!("{least} or {most}") };
-    (found < least || found > most).then(|| (format!("{expected} {noun}{plural}"), found.to_string()))
 }
 
 fn is_vector(operand: &Operand<'_>) -> bool {

@@ -1,0 +1,39 @@
+//! The declaration of a name, as far as operands are judged by it.
+
+use crate::{
+    declaration::Head,
+    word::{Space, Type},
+};
+
+/// The declaration of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// A register of one value.
+    Register(Type),
+    /// A variable in a state space.
+    Variable(Space),
+    /// A function, or the prototype of functions.
+    Function(Signature),
+    /// A special register, which nothing declares.
+    Special,
+    /// Anything else: a label, a function, a parameter, a vector register.
+    Other,
+}
+
+/// How many arguments and results a function has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    pub results: usize,
+    /// A last parameter of open length, as `.param .b8 x[]`, may lack its argument.
+    pub least: usize,
+    pub most: usize,
+}
+
+impl Signature {
+    /// Reads the head of a function, or a `.callprototype`.
+    pub fn read(text: &str) -> Self {
+        let Head { results, parameters, .. } = Head::read(text);
+        let is_open = parameters.last().is_some_and(|last| last.elements == Some(0));
+        Self { results: results.len(), least: parameters.len() - usize::from(is_open), most: parameters.len() }
+    }
+}
