@@ -32,13 +32,41 @@ use crate::{
     rewrites::{self, fences::orders_itself},
 };
 
-/// How many steps of walks are taken.
-const MOST_STEPS: usize = 4_000_000;
+/// How far the searches of a file go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The steps that are left. Each place that a walk enters is a step, and so is each place of a placement that is weighed.
+    pub steps: u64,
+}
+
+impl Default for Budget {
+    /// Some seconds.
+    fn default() -> Self {
+        Self { steps: 16_000_000 }
+    }
+}
+
+/// The steps of a budget are taken.
+#[derive(Clone, Copy, Debug)]
+struct Spent;
+
+impl Budget {
+    /// A part for each of so many searches.
+    pub(crate) fn share(self, searches: usize) -> Self {
+        Self { steps: self.steps / searches.max(1) as u64 }
+    }
+
+    fn spend(&mut self, steps: usize) -> Result<(), Spent> {
+        let left = self.steps.checked_sub(steps as u64);
+        self.steps = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(Spent)
+    }
+}
 
 /// A lower bound of what the orderings of any placement weigh, as [`crate::weights`] counts, that keeps what those of the function
 /// order, with the narrowest scopes. Nothing if an operation of it was not measured, or for a function that is called: what stands around
 /// the call is not known.
-pub fn least(function: &Function, first: FirstRound, options: &Options) -> Option<Least> {
+pub fn least(function: &Function, first: FirstRound, options: &Options, budget: &mut Budget) -> Option<Least> {
     if !function.kernel {
         return None;
     }
@@ -46,7 +74,7 @@ pub fn least(function: &Function, first: FirstRound, options: &Options) -> Optio
     let mut function = function.clone();
     let mut editor = Editor { function: &mut function, options, costs: &costs, remarks: &mut Vec::new() };
     rewrites::scope::run(&mut editor);
-    Places::of(&function, options, &costs)?.search(first)
+    Places::of(&function, options, &costs)?.search(first, budget)
 }
 
 /// What the first rounds of loops may cost.
@@ -357,7 +385,7 @@ struct Start {
 
 impl Places<'_> {
     /// The cheapest placement first, each with what else it must order.
-    fn search(&self, first: FirstRound) -> Option<Least> {
+    fn search(&self, first: FirstRound, budget: &mut Budget) -> Option<Least> {
         let given = self.items.iter().map(|item| item.given).collect_vec();
         let most = match first {
             FirstRound::NoDearer => self.cost(&given)?.1,
@@ -366,16 +394,19 @@ impl Places<'_> {
         let none = vec![Orders::default(); self.items.len()];
         let mut open = BinaryHeap::from([Reverse((self.cost(&none)?.0, Reverse(0), none.clone()))]);
         let mut known = FxHashSet::from_iter([none]);
-        let mut steps = 0;
         let mut least = Least { weight: 0, reached: false };
-        while steps < MOST_STEPS {
+        loop {
             let Reverse((weight, Reverse(depth), needed)) = open.pop()?;
             least.weight = weight;
             let placed = needed.iter().enumerate().map(|(item, orders)| Some(self.choice(item, *orders)?.orders));
-            let Some(remedies) = self.lack(&placed.collect::<Option<Vec<_>>>()?, &mut steps) else {
+            let Ok(lacking) = self.lack(&placed.collect::<Option<Vec<_>>>()?, budget) else { break };
+            let Some(remedies) = lacking else {
                 least.reached = true;
                 break;
             };
+            if budget.spend(remedies.len() * self.items.len()).is_err() {
+                break;
+            }
             for (item, orders) in remedies {
                 let mut needed = needed.clone();
                 needed[item] = needed[item].join(orders);
@@ -401,9 +432,9 @@ impl Places<'_> {
     }
 
     /// Of the walks on which a placement orders less than the function, the one with the fewest remedies.
-    fn lack(&self, placed: &[Orders], steps: &mut usize) -> Option<Remedies> {
-        let walks = self.starts().filter_map(|start| self.walk(&start, placed, steps));
-        walks.min_by_key(Vec::len)
+    fn lack(&self, placed: &[Orders], budget: &mut Budget) -> Result<Option<Remedies>, Spent> {
+        let walks = self.starts().filter_map(|start| self.walk(&start, placed, budget).transpose());
+        walks.process_results(|walks| walks.min_by_key(Vec::len))
     }
 
     fn starts(&self) -> impl Iterator<Item = Start> {
@@ -427,7 +458,7 @@ impl Places<'_> {
     }
 
     /// The shortest walk on which the function orders more.
-    fn walk(&self, start: &Start, placed: &[Orders], steps: &mut usize) -> Option<Remedies> {
+    fn walk(&self, start: &Start, placed: &[Orders], budget: &mut Budget) -> Result<Option<Remedies>, Spent> {
         let first = At {
             item: start.item,
             given: self.items[start.item].given.get(start.part),
@@ -442,7 +473,7 @@ impl Places<'_> {
         let mut from: FxHashMap<At, At> = FxHashMap::default();
         let mut open = VecDeque::from([first]);
         while let Some(at) = open.pop_front() {
-            *steps += 1;
+            budget.spend(1)?;
             for &item in &self.items[at.item].next {
                 if item == start.item && self.is_read_again(start) {
                     continue;
@@ -454,12 +485,12 @@ impl Places<'_> {
                 from.insert(next, at);
                 if let Some(needed) = self.lacks(start, &next, placed) {
                     let back = std::iter::successors(Some(next), |at| (*at != first).then(|| from[at]));
-                    return Some(self.remedies(start, back.map(|at| at.item).collect(), needed));
+                    return Ok(Some(self.remedies(start, back.map(|at| at.item).collect(), needed)));
                 }
                 open.push_back(next);
             }
         }
-        None
+        Ok(None)
     }
 
     /// Whether a fence behind the first of two rounds is not for what that round has read: the second round reads it again, to the same

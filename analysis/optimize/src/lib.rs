@@ -30,7 +30,7 @@ pub use self::cost::ROUNDS;
 use self::{cost::Costs, edit::Editor};
 pub use self::{
     function::{Address, Atomic, Block, End, Event, EventKind, Function},
-    least::{FirstRound, Least, least},
+    least::{Budget, FirstRound, Least, least},
     options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,
 };

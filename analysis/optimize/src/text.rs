@@ -27,7 +27,7 @@ mod polls;
 mod reach;
 mod verify;
 
-use crate::{self as optimize, Condition, FirstRound, Least, Remark, Rewrite, Rewrites};
+use crate::{self as optimize, Budget, Condition, FirstRound, Least, Remark, Rewrite, Rewrites};
 use itertools::Itertools;
 use ptx_isa::{Form, Function, Module, ModuleErrors, flat::Library};
 use ptx_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
@@ -44,8 +44,8 @@ pub struct Options {
     pub polls: bool,
     /// Of all kernels of the file.
     pub launch: Launch,
-    /// Whether to look for the least that each function can weigh, which may take some seconds each.
-    pub least: bool,
+    /// How far to look for the least that each function can weigh, all functions together, if at all.
+    pub least: Option<Budget>,
     /// A condition that is taken for granted, to see that it matters. For a test alone.
     #[doc(hidden)]
     pub without: Option<Condition>,
@@ -53,7 +53,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), least: false, without: None }
+        Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), least: None, without: None }
     }
 }
 
@@ -125,6 +125,9 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
         let fed = feed::feed(&library, function, reach.within(function));
         parts.extend(one(text, number, function, fed, &target, options, &mut labels));
     }
+    if let Some(budget) = options.least {
+        find_least(&mut parts, &optimizing(options, options.rewrites, &target), budget);
+    }
     // A function that does not pass the check stays as it was. Each turn leaves one more so.
     loop {
         let edits = parts.iter().flat_map(|part| part.edits.iter().cloned()).collect();
@@ -185,12 +188,7 @@ fn one<'m>(
     options: &Options,
     labels: &mut apply::Labels,
 ) -> Option<Part<'m>> {
-    let with = |rewrites| optimize::Options {
-        rewrites,
-        without: options.without,
-        one_grid: options.launch.alone,
-        ..optimize::Options::new(Policy::default(), *target)
-    };
+    let with = |rewrites| optimizing(options, rewrites, target);
     let all = with(options.rewrites);
     let before = optimize::weights(&fed.function, &all);
     // Some edges have no place in the text. What is done without loops has none.
@@ -215,12 +213,36 @@ fn one<'m>(
     }
     let (before, after) = (before.iter().sum(), weights.iter().sum());
     let said = said(function, &fed, remarks, &polled).collect();
-    let weight = (before > 0).then(|| {
-        let least = |first| optimize::least(&fed.function, first, &all);
-        let least = options.least.then(|| Some([least(FirstRound::Any)?, least(FirstRound::NoDearer)?])).flatten();
-        Weight { function: function.name.clone(), before, after, least }
-    });
+    let weight = (before > 0).then(|| Weight { function: function.name.clone(), before, after, least: None });
     Some(Part { number, function, fed, graph, edits, said, weight })
+}
+
+/// The options of the optimizer for these rewrites.
+fn optimizing(options: &Options, rewrites: Rewrites, target: &Target) -> optimize::Options {
+    optimize::Options {
+        rewrites,
+        without: options.without,
+        one_grid: options.launch.alone,
+        ..optimize::Options::new(Policy::default(), *target)
+    }
+}
+
+/// Finds the least that each function can weigh. The steps that a function leaves are for the functions after it.
+fn find_least(parts: &mut [Part<'_>], options: &optimize::Options, mut budget: Budget) {
+    let mut weighed =
+        parts.iter_mut().filter_map(|part| Some((&part.fed.function, part.weight.as_mut()?))).collect_vec();
+    let mut searches = 2 * weighed.len();
+    for (function, weight) in &mut weighed {
+        let least = [FirstRound::Any, FirstRound::NoDearer].map(|first| {
+            let mut share = budget.share(searches);
+            budget.steps -= share.steps;
+            searches -= 1;
+            let least = optimize::least(function, first, options, &mut share);
+            budget.steps += share.steps;
+            least
+        });
+        weight.least = least[0].zip(least[1]).map(<[Least; 2]>::from);
+    }
 }
 
 fn said<'a>(

@@ -101,7 +101,7 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
         rewrites: args.rewrites,
         polls: args.polls,
         launch: Launch { alone: args.alone, grid: args.grid },
-        least: args.report,
+        least: args.report.then(ptx_atomics::optimize::Budget::default),
         ..Options::default()
     };
     let rewritten = rewrite(text, &options).map_err(|error| errors(input, error))?;

@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use ptx_isa::{Code, Line, Module};
 use ptx_lowering::Policy;
 use ptx_optimize::text::{self, Launch, rewrite};
-use ptx_optimize::{Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_optimize::{Budget, Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
@@ -66,7 +66,7 @@ fn check(text: &str, features: &str, rewrites: Rewrites) -> Result<(), TestCaseE
         }
     }
     if rewrites == Rewrites::all() {
-        let bound = least(&before, FirstRound::Any, &options).map(|least| least.weight);
+        let bound = least(&before, FirstRound::Any, &options, &mut Budget::default()).map(|least| least.weight);
         let reached: u64 = weights(&found, &options).iter().sum();
         prop_assert!(bound.is_none_or(|bound| bound <= reached), "{text}: {reached} is below {bound:?}");
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_lowering::Policy;
-use ptx_optimize::{Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_optimize::{Budget, Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
@@ -237,7 +237,8 @@ fn a_fence_behind_a_loop_does_for_another_ordering() {
 fn check_least(features: &str, text: &str, no_dearer: u64, any: u64) {
     let (mut found, _) = function(text);
     let options = Options::new(Policy::default(), target(features));
-    let bounds = [FirstRound::NoDearer, FirstRound::Any].map(|first| least(&found, first, &options).expect("measured"));
+    let least = |first| least(&found, first, &options, &mut Budget::default()).expect("measured");
+    let bounds = [FirstRound::NoDearer, FirstRound::Any].map(least);
     assert_eq!(bounds, [no_dearer, any].map(|weight| Least { weight, reached: true }), "{text}");
     optimize(&mut found, &options);
     assert!(weights(&found, &options).iter().sum::<u64>() >= any, "{text}");
@@ -266,6 +267,16 @@ fn no_placement_weighs_less() {
     check_least("sm_80", "0: plain; add.acq_rel.gpu x; plain", 13, 13);
     check_least("sm_80", "0: plain -> 1\n1: cas.acquire/acquire.gpu x ?2 -> 2 3\n2: plain\n3: st.relaxed.gpu x", 4, 4);
     check_least("sm_80", "0: plain -> 1\n1: cas.acquire/relaxed.gpu x ?2 -> 2 3\n2: \n3: plain", 4, 4);
+}
+
+/// A search ends with its budget, also within the walks of its first placement.
+#[test]
+fn a_search_takes_the_steps_of_its_budget() {
+    let (function, _) = function(&format!("0: {}plain", "ld.relaxed.gpu x; plain; ".repeat(100)));
+    let options = Options::new(Policy::default(), target("sm_80"));
+    let is_reached =
+        |steps| least(&function, FirstRound::Any, &options, &mut Budget { steps }).expect("measured").reached;
+    assert_eq!([1_000, 1_000_000].map(is_reached), [false, true]);
 }
 
 #[test]
