@@ -124,7 +124,10 @@ impl Eval<'_> {
             ("dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" | "gridid" | "nwarpid" | "nsmid", _) => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
             }
-            ("laneid", _) => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Thread, 32),
+            ("laneid", _) => {
+                let (number, lanes) = (self.number(), self.terms.constant(31, 32));
+                self.terms.binary(Binary::And, number, lanes)
+            }
             // The same for all, as the launch has them (section 10 of the manual).
             (name, None) if name.starts_with("envreg") => {
                 self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32)
@@ -194,14 +197,18 @@ impl Eval<'_> {
 
     /// Which warp of its CTA a thread is in: its number divided by 32.
     pub fn warp(&mut self) -> Term {
+        let (number, five) = (self.number(), self.terms.constant(5, 32));
+        self.terms.binary(Binary::ShrUnsigned, number, five)
+    }
+
+    /// The number of a thread in its CTA, row by row.
+    fn number(&mut self) -> Term {
         let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| self.special(name));
         let [width, height] = ["ntid.x", "ntid.y"].map(|name| self.special(name));
         let plane = self.terms.binary(Binary::Mul, z, height);
         let row = self.terms.add(y, plane);
         let row = self.terms.binary(Binary::Mul, row, width);
-        let number = self.terms.add(x, row);
-        let five = self.terms.constant(5, 32);
-        self.terms.binary(Binary::ShrUnsigned, number, five)
+        self.terms.add(x, row)
     }
 
     /// A size that may be known, or an index below it.

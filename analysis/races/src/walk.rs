@@ -673,7 +673,7 @@ impl<'w, 'f> Walk<'w, 'f> {
 pub fn lanes(action: &Action) -> Option<&Operand> {
     match action {
         Action::Barrier(barrier) => Some(&barrier.id).filter(|_| barrier.warp),
-        Action::Compute(mnemonic, from) => from.last().filter(|_| mnemonic.split('.').nth(1) == Some("sync")),
+        Action::Compute(mnemonic, from) => from.last().filter(|_| mnemonic.split('.').any(|word| word == "sync")),
         _ => None,
     }
 }

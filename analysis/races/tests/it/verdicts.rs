@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptx_isa::Module;
 use ptx_races::{
     assumption::Assumption,
-    check::{Options, Verdict, check as check_module},
+    check::{Options, Report, Verdict, check as check_module},
 };
 use strum::IntoEnumIterator;
 
@@ -23,6 +23,11 @@ fn verdict(body: &str) -> (Verdict, String) {
 }
 
 fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
+    let report = report_of(body, options);
+    (report.verdict, format!("{:?}", report.findings))
+}
+
+fn report_of(body: &str, options: Options) -> Report {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .u32 word;\n\
          .visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
@@ -32,8 +37,7 @@ fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
          add.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd3, %rd1, %rd4;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("PTX");
-    let report = check_module(&module, &options).into_iter().next().expect("a kernel");
-    (report.verdict, format!("{:?}", report.findings))
+    check_module(&module, &options).into_iter().next().expect("a kernel")
 }
 
 #[track_caller]
@@ -288,6 +292,23 @@ fn special_and_vector_registers() {
     };
     check(&guarded("laneid"), FREE);
     ["smid", "warpid"].into_iter().for_each(|register| check(&guarded(register), OPEN));
+}
+
+/// A lane is the number of its thread in the CTA, row by row, modulo 32.
+#[test]
+fn lanes_are_numbers_of_threads() {
+    let leaders = |address: &str| {
+        format!(
+            "mov.u32 %r5, %laneid;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra END;\nshr.u32 %r6, %r1, 5;\n\
+             mul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [{address}], %r1;\nEND:"
+        )
+    };
+    check(&leaders("%rd6"), FREE);
+    check(&leaders("%rd5"), RACE);
+    let rows = "mov.u32 %r5, %laneid;\nmov.u32 %r6, %tid.y;\nand.b32 %r6, %r6, -2;\nmad.lo.u32 %r5, %r6, 16, %r5;\n\
+                mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
+    let of = |block| verdict_of(rows, Options { block: Some(block), grid: Some([1; 3]), ..Options::default() });
+    assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Verdict::Free, Verdict::Race]);
 }
 
 /// Variables of two blocks of one function are two, also where they have one name.
@@ -584,6 +605,25 @@ fn a_wait_for_memory_is_no_divergence() {
     // Two warps wait at two barriers, each for the other.
     let both = "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra SECOND;\nbar.sync 1, 64;\nbar.arrive 2, 64;\nbra END;\nSECOND:\nbar.sync 2, 64;\nbar.arrive 1, 64;\nEND:";
     check(both, DIVERGENT);
+}
+
+/// Which lanes an instruction of a warp waits for, only the launch says where its mask is computed. The proof assumes that they come.
+#[test]
+fn a_computed_mask_is_an_assumption() {
+    let instructions = [
+        "shfl.sync.down.b32 %r5, %r1, 1, 31, %r6;",
+        "vote.sync.ballot.b32 %r5, %p1, %r6;",
+        "match.any.sync.b32 %r5, %r1, %r6;",
+        "redux.sync.add.s32 %r5, %r1, %r6;",
+        "bar.warp.sync %r6;",
+    ];
+    for instruction in instructions {
+        let body =
+            format!("setp.ge.u32 %p1, %r1, %r0;\nactivemask.b32 %r6;\n{instruction}\nst.global.u32 [%rd3], %r1;");
+        let report = report_of(&body, Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() });
+        assert_eq!(report.verdict, Verdict::Free, "{instruction}");
+        assert!(report.assumptions.contains(&Assumption::Lanes.to_string()), "{instruction}");
+    }
 }
 
 /// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks an assumption of the proof.
