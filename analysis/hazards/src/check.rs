@@ -12,6 +12,7 @@ mod forms;
 mod found;
 mod gates;
 mod graph;
+mod initialized;
 mod launched;
 mod message;
 mod need;
@@ -89,6 +90,7 @@ pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) 
     report.findings = if too_large { vec![forms::too_large(kernel)] } else { forms::findings(&flow) };
     report.findings.extend(remedy::findings(&flow, &found));
     report.findings.extend(reuse::findings(&graph));
+    report.findings.extend(initialized::findings(&graph));
     report.findings.extend(launched::findings(&graph, &barriers));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
     // The copies of a loop's first rounds show the same finding.

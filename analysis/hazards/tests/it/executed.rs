@@ -104,6 +104,20 @@ fn a_loop_without_rounds() {
     assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
 }
 
+/// An mbarrier is none before a thread initializes it.
+#[test]
+fn an_mbarrier_that_no_thread_initializes() {
+    let body = |init: &str| {
+        format!(
+            "{init} bar.sync 0; @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [tile], 16;
+            @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile+16], [%from], 16, [tile];
+            again: mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0; @!%p1 bra again;"
+        )
+    };
+    assert_eq!(shown(&body("")), [(Rule::R10, Class::Wrong)]);
+    assert_eq!(shown(&body("@%p0 mbarrier.init.shared::cta.b64 [tile], 1;")), []);
+}
+
 /// Memory of an mbarrier is another mbarrier or data only after `mbarrier.inval`.
 #[test]
 fn the_memory_of_an_mbarrier_that_has_not_ended() {
