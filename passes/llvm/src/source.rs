@@ -100,7 +100,19 @@ fn parse_error(input: &Input, head: u32, text: &str) -> Diagnostic {
         (false, Some(_)) => format!("'{}' is not LLVM IR: {reason}", input.name()),
         (false, None) => return Diagnostic::new(format!("'{}' is neither text nor LLVM bitcode", input.name())),
     };
-    Diagnostic { location, ..Diagnostic::new(message) }
+    let help = location.as_ref().and_then(|at| later(input, at));
+    Diagnostic { location, help, ..Diagnostic::new(message) }
+}
+
+/// The beginnings of constants that a later LLVM writes, and its number.
+const LATER: [(&str, u32); 1] = [("f0x", 23)];
+
+/// A help where the text has a constant of a later LLVM at a place.
+fn later(input: &Input, at: &Location) -> Option<String> {
+    let line = input.text()?.lines().nth((at.line as usize).checked_sub(1)?)?;
+    let rest = line.get((at.column as usize).checked_sub(1)?..)?;
+    let (form, major) = LATER.into_iter().find(|(form, major)| rest.starts_with(form) && *major > MAJOR)?;
+    Some(format!("expected the constants of LLVM {MAJOR}, found `{form}…` of LLVM {major}: use a build for LLVM {major}"))
 }
 
 /// Numbers the atomics, so that passes in between do not lose their lines.
@@ -203,5 +215,21 @@ impl Numbering {
             let constant = LLVMIsAConstantInt(number);
             (!constant.is_null()).then(|| LLVMConstIntGetZExtValue(constant) as u32)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_of_a_later_llvm_has_a_help() {
+        let help = |text: &str| {
+            let input = Input::new("a.ll", text);
+            parse_error(&input, 0, "a.ll:1:13: error: expected value token").help
+        };
+        let expected = "expected the constants of LLVM 22, found `f0x…` of LLVM 23: use a build for LLVM 23".to_owned();
+        assert_eq!(help("store float f0xFF7FFFFF, ptr %p"), (MAJOR < 23).then_some(expected));
+        assert_eq!(help("store float 0y1, ptr %p"), None);
     }
 }
