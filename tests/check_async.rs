@@ -36,6 +36,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("profiles", profiles),
         Trial::test("several files, and standard input", several),
         Trial::test("LLVM IR", llvm_ir),
+        Trial::test("IR that LLVM compiles after its optimizer alone", optimized_ir),
         Trial::test("a litmus test and an execution", explained),
         Trial::test("threads in two directions", directions),
         Trial::test("a baseline", baseline),
@@ -371,6 +372,44 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   ret void
 }
 "#;
+
+/// A branch that the optimizer removes has an instruction that LLVM's backend ends its process on.
+fn optimized_ir() -> Result<(), Failed> {
+    let of = |flag: &str| {
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"
+define ptx_kernel void @k(ptr addrspace(1) %p) {{
+  %flag = alloca i1
+  store i1 {flag}, ptr %flag
+  %is_dead = load i1, ptr %flag
+  br i1 %is_dead, label %dead, label %live
+dead:
+  %v = load fp128, ptr addrspace(1) %p
+  %w = frem fp128 %v, %v
+  store fp128 %w, ptr addrspace(1) %p
+  br label %live
+live:
+  ret void
+}}
+"
+        )
+    };
+    let folder = tempfile::tempdir()?;
+    let check = |flag: &str| -> Result<Output, Failed> {
+        fs::write(folder.path().join("a.ll"), of(flag))?;
+        Ok(ptx_atomics().current_dir(&folder).args(["check", "a.ll"]).output()?)
+    };
+    let (optimized, failed) = (check("false")?, check("true")?);
+    let said = String::from_utf8(optimized.stderr)?;
+    if !optimized.status.success() || !said.contains("warning: the check reads 'a.ll' after LLVM's optimizer at -O1") {
+        return Err(format!("expected a warning and status 0, found {}: {said}", optimized.status).into());
+    }
+    let said = String::from_utf8(failed.stderr)?;
+    match said.contains("error: LLVM failed while checking asynchronous operations") {
+        true => Ok(()),
+        false => Err(format!("expected the first failure of LLVM, found {said}").into()),
+    }
+}
 
 fn llvm_ir() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;

@@ -43,13 +43,23 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
     }
 }
 
-/// The PTX of the module as it is.
+/// The PTX of the module as it is, or after LLVM's optimizer where the job has a level.
 pub fn unoptimized(job: &Job, context: &Context) -> Result<Unoptimized, Errors> {
-    let (module, _, options) = checked(job, context)?;
+    let (module, machine, options) = checked(job, context)?;
+    optimize(job, &module, &machine)?;
     process::stage(Stage::Check);
     let lines = llvm::asynchronous_lines(&module, &job.input, &options)?;
     std::mem::forget(module);
     Ok(Unoptimized::new(None, lines))
+}
+
+/// Optimizes a module as LLVM does at the level of the job, if it has one.
+pub fn optimize(job: &Job, module: &Module<'_>, machine: &TargetMachine) -> Result<(), Errors> {
+    if job.level.is_some() {
+        process::stage(Stage::Prepare);
+        llvm::prepare(module, machine, job.level)?;
+    }
+    Ok(())
 }
 
 /// Reads and checks a module.

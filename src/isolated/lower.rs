@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     backend,
     obituary::obituary,
-    process::{self, Child, Quiet, Stage},
+    process::{self, Child, Death, Quiet, Stage},
     unoptimized::Unoptimized,
     work::{self, work},
 };
@@ -60,12 +60,23 @@ impl Started {
 }
 
 /// The PTX of each module of a job before LLVM's optimizer, for checks that read PTX, in a fork of this process, which must have
-/// one thread.
+/// one thread. Where LLVM cannot compile that, and ends its process, it is the PTX after the optimizer at -O1, with the reason.
 ///
 /// # Errors
 /// As of [`lower`].
 pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
-    run(|_| {}, || work::unoptimized(job))
+    let death = match child(&mut |_| {}, || work::unoptimized(job))? {
+        Ok(done) => return done,
+        Err(death) => death,
+    };
+    let is_of_backend = death.stage == Some(Stage::Check);
+    let error = obituary(death, None);
+    let mut optimized = job.clone();
+    optimized.level = Some(1);
+    let retried = is_of_backend.then(|| child(&mut |_| {}, || work::unoptimized(&optimized))).transpose()?;
+    let Some(Ok(Ok(mut modules))) = retried else { return Err(error.into()) };
+    modules.iter_mut().for_each(|module| module.failure = Some(error.message.clone()));
+    Ok(modules)
 }
 
 /// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work says by [`super::stage`] what
@@ -77,10 +88,17 @@ pub fn run<T: Serialize + DeserializeOwned>(
     mut warn: impl FnMut(&str),
     work: impl FnOnce() -> Result<T, Errors>,
 ) -> Result<T, Errors> {
+    child(&mut warn, work)?.map_err(|death| obituary(death, None))?
+}
+
+/// The result of work in a fork of this process, or how the fork ended without a result.
+fn child<T: Serialize + DeserializeOwned>(
+    warn: &mut dyn FnMut(&str),
+    work: impl FnOnce() -> Result<T, Errors>,
+) -> Result<Result<Result<T, Errors>, Death>, Errors> {
     let work = || (work().map_err(as_data), Vec::new());
-    let (done, _) =
-        process::run(Quiet::No, &mut warn, work).map_err(no_process)?.map_err(|death| obituary(death, None))?;
-    done.map_err(|errors| errors.into_iter().map(|error| error.0).collect())
+    let returned = process::run(Quiet::No, warn, work).map_err(no_process)?;
+    Ok(returned.map(|(done, _)| done.map_err(|errors| errors.into_iter().map(|error| error.0).collect())))
 }
 
 fn no_process(error: io::Error) -> Diagnostic {

@@ -29,8 +29,9 @@ pub fn unoptimized(job: &Job, llvm: &Context) -> Result<Vec<Unoptimized>, Errors
     process::stage(Stage::Convert);
     let device = translated(&job.input, &mut module, job.module.as_deref(), llvm, |op| options(job, op))?;
     each(device, |Device { name, options, translated }| {
-        // Only that registers LLVM's code generator.
-        llvm_ir::machine(job, &translated.module, &options.target)?;
+        // The machine registers LLVM's code generator, too.
+        let machine = llvm_ir::machine(job, &translated.module, &options.target)?;
+        llvm_ir::optimize(job, &translated.module, &machine)?;
         process::stage(Stage::Check);
         let mut lines = llvm::asynchronous_lines(&translated.module, &job.input, &options)?;
         std::mem::forget(translated.module);

@@ -6,7 +6,7 @@ use ptx_atomics_common::helper::data::location;
 use ptx_atomics_llvm::{AsynchronousLines, Hidden};
 use serde::{Deserialize, Serialize};
 
-/// The PTX of one module before LLVM's optimizer, and where each of its lines comes from.
+/// The PTX of one module before LLVM's optimizer where LLVM compiles that, and where each of its lines comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Unoptimized {
@@ -18,6 +18,8 @@ pub struct Unoptimized {
     pub places: Vec<Option<Site>>,
     /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
     pub hidden: Vec<(Site, String)>,
+    /// Why it is the PTX after LLVM's optimizer at -O1: how LLVM ended without it.
+    pub failure: Option<String>,
 }
 
 /// Where something stands.
@@ -37,7 +39,8 @@ impl Unoptimized {
         let place = |(function, location)| Site { function, location };
         let hidden =
             hidden.into_iter().map(|Hidden { function, location, message }| (place((function, location)), message));
-        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect(), hidden: hidden.collect() }
+        let places = places.into_iter().map(|at| at.map(place)).collect();
+        Self { name, ptx, places, hidden: hidden.collect(), failure: None }
     }
 
     /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.

@@ -20,6 +20,7 @@ use crate::{
     order::{self, Order},
     parallel,
     races::file::{self, File},
+    render,
 };
 
 /// What a program has.
@@ -166,6 +167,10 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Read, Err
         return Ok(Read { input: Some(input), ..read });
     }
     for mut lines in isolated::unoptimized(&job(args, input.clone(), language))? {
+        if let Some(reason) = &lines.failure {
+            let message = format!("the check reads '{}' after LLVM's optimizer at -O1: {reason}", input.name());
+            render::warning(&Diagnostic::new(message), Some(&input));
+        }
         let (module, unread) = Ptx::read_partly(&lines.ptx);
         let error = |ModuleError { reason, .. }| {
             Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
