@@ -59,6 +59,16 @@ impl Sizes {
             .filter_map(|(holds, assumption)| holds.then_some(assumption))
     }
 
+    /// Limits the indices whose sizes are known, so that their bits and those of multiples of the sizes are apart.
+    pub fn limit(&self, terms: &mut Terms) {
+        for at in 0..3u8 {
+            let sizes = [self.block, self.grid].map(|sizes| sizes[usize::from(at)]);
+            for (name, size) in [LeafName::Tid(at), LeafName::Ctaid(at)].into_iter().zip(sizes) {
+                size.into_iter().for_each(|size| terms.limit(name.clone(), u64::from(size).saturating_sub(1)));
+            }
+        }
+    }
+
     /// What holds of the indices of a thread, and of the sizes where they are not known.
     pub fn holds(&self, terms: &mut Terms) -> Vec<Term> {
         let mut all = Vec::new();

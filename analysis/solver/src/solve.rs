@@ -336,7 +336,10 @@ impl Bits<'_> {
         let get = |this: &Self, of: &Term| this.done[of].clone();
         match self.terms.node(term) {
             Node::Constant(value) => self.number(*value, bits),
-            Node::Leaf(_) => (0..bits).map(|_| self.fresh()).collect(),
+            Node::Leaf(_) => {
+                let most = self.terms.most(term);
+                (0..bits).map(|bit| if most >> bit & 1 == 1 { self.fresh() } else { !self.truth }).collect()
+            }
             Node::Function(number, _) => {
                 self.functions.entry(*number).or_default().push(term);
                 (0..bits).map(|_| self.fresh()).collect()

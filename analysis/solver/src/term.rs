@@ -119,6 +119,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Terms {
     entries: Vec<Entry>,
+    /// The largest values of leaves, where these are known.
+    limits: FxHashMap<LeafName, u64>,
     /// The last term with a hash.
     known: FxHashMap<u64, Term>,
     functions: FxHashMap<String, u32>,
@@ -202,6 +204,11 @@ impl Terms {
             Node::Constant(value) => Some(*value),
             _ => None,
         }
+    }
+
+    /// Limits a leaf to a largest value, for all threads, before its first use.
+    pub fn limit(&mut self, name: LeafName, most: u64) {
+        self.limits.insert(name, most);
     }
 
     /// A value that is not known.
@@ -396,6 +403,7 @@ impl Terms {
         let below = |value: u64| if value == 0 { 0 } else { ones(64 - value.leading_zeros()) };
         match node {
             Node::Constant(value) => *value,
+            Node::Leaf(leaf) => self.limits.get(&leaf.name).map_or(mask, |most| below(*most) & mask),
             Node::Zeros(of) => self.most(*of),
             Node::Binary(Binary::And, a, b) => self.most(*a) & self.most(*b),
             Node::Binary(Binary::Or | Binary::Xor, a, b) => self.most(*a) | self.most(*b),

@@ -112,7 +112,9 @@ fn later(input: &Input, at: &Location) -> Option<String> {
     let line = input.text()?.lines().nth((at.line as usize).checked_sub(1)?)?;
     let rest = line.get((at.column as usize).checked_sub(1)?..)?;
     let (form, major) = LATER.into_iter().find(|(form, major)| rest.starts_with(form) && *major > MAJOR)?;
-    Some(format!("expected the constants of LLVM {MAJOR}, found `{form}…` of LLVM {major}: use a build for LLVM {major}"))
+    Some(format!(
+        "expected the constants of LLVM {MAJOR}, found `{form}…` of LLVM {major}: use a build for LLVM {major}"
+    ))
 }
 
 /// Numbers the atomics, so that passes in between do not lose their lines.

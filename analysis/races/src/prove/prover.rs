@@ -167,7 +167,9 @@ impl<'p> Prover<'p> {
             around[block].iter().any(is_apart)
         };
         let mixed = (0..blocks.len()).map(is_mixed).collect();
-        let eval = Eval { flat, sizes, terms: Terms::default() };
+        let mut terms = Terms::default();
+        sizes.limit(&mut terms);
+        let eval = Eval { flat, sizes, terms };
         let (assumptions, clauses_left) = (sizes.assumptions().collect(), limits.clauses);
         let questions = Questions { eval, may_alias, limits, assumptions, count: 0, clauses_left };
         let (written, steps_left) = (FxHashMap::default(), limits.steps);

@@ -294,6 +294,21 @@ fn special_and_vector_registers() {
     ["smid", "warpid"].into_iter().for_each(|register| check(&guarded(register), OPEN));
 }
 
+/// An index of 64 bits that a compiler makes of a row, a column and a thread, joined by `or`.
+#[test]
+fn wide_indices_that_are_joined_by_bits() {
+    let of = |shift: u32| {
+        format!(
+            "mov.u32 %r5, %ctaid.y;\nmov.u32 %r6, %nctaid.x;\ncvt.u64.u32 %rd2, %r3;\ncvt.u64.u32 %rd4, %r5;\n\
+             cvt.u64.u32 %rd6, %r6;\nmad.lo.s64 %rd6, %rd4, %rd6, %rd2;\nshl.b64 %rd6, %rd6, {shift};\n\
+             cvt.u64.u32 %rd4, %r1;\nor.b64 %rd6, %rd6, %rd4;\nshl.b64 %rd6, %rd6, 2;\nadd.s64 %rd3, %rd1, %rd6;\n\
+             st.global.u32 [%rd3], %r1;"
+        )
+    };
+    let of = |shift| verdict_of(&of(shift), Options { block: Some([64, 1, 1]), ..Options::default() }).0;
+    assert_eq!([6, 5].map(of), [Verdict::Free, Verdict::Race]);
+}
+
 /// A lane is the number of its thread in the CTA, row by row, modulo 32.
 #[test]
 fn lanes_are_numbers_of_threads() {
