@@ -36,6 +36,7 @@ use crate::{
     instruction::Fence,
     module::{Code, Function, Item, Module},
     runtime::Runtime,
+    special::Special,
     target::Sm,
     word::{AtomOp, Reduction, Scope, Sem, Space, Type},
 };
@@ -58,8 +59,8 @@ pub enum Operand {
     Constant(i64),
     /// The address of a variable.
     Symbol(Symbol),
-    /// A special register (section 10), without `%`, as `tid.x`.
-    Special(String),
+    /// A special register, or an element of one.
+    Special(Special),
     /// `[base+offset]`, and without brackets the sum.
     Address(Box<Operand>, i64),
     /// `[map, {x, y}]`: the address of a tensor map, and a place in the tensor.
@@ -358,6 +359,21 @@ impl Flat {
     /// independent thread scheduling in CUDA's guide). Before, a thread that has exited is missed.
     pub fn barriers_skip_exited(&self) -> bool {
         self.sm.is_none_or(|sm| sm.number() >= 70)
+    }
+
+    /// Whether an instruction computes with a special register.
+    pub fn reads_special(&self, special: Special) -> bool {
+        fn is(operand: &Operand, special: Special) -> bool {
+            match operand {
+                Operand::Special(own) => *own == special,
+                Operand::Vector(elements) => elements.iter().any(|element| is(element, special)),
+                _ => false,
+            }
+        }
+        self.steps.iter().any(|step| match &step.action {
+            Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().any(|from| is(from, special)),
+            _ => false,
+        })
     }
 }
 

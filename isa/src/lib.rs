@@ -53,7 +53,7 @@ mod parse;
 mod places;
 mod print;
 mod runtime;
-mod special;
+pub mod special;
 pub mod syntax;
 mod target;
 mod word;
@@ -68,6 +68,7 @@ pub use self::{
     places::{Places, SourceLine, own},
     print::{Names, PtxNames},
     runtime::Runtime,
+    special::{Axis, Special, SpecialScalar, SpecialVector},
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     word::*,
 };

@@ -1,7 +1,7 @@
 //! Addresses as what they begin at, and how far they are from there.
 
 use ptx_isa::{
-    Space,
+    Space, Special,
     flat::{Flat, Symbol},
 };
 
@@ -44,7 +44,7 @@ fn leaf_base(terms: &Terms, term: Term) -> Option<Base> {
 fn is_of_environment(terms: &Terms, term: Term) -> bool {
     let leaves = terms.leaves(term);
     let is_such = |leaf: &Term| match terms.node(*leaf) {
-        Node::Leaf(Leaf { name: LeafName::Special(name), .. }) => name.starts_with("envreg"),
+        Node::Leaf(Leaf { name: LeafName::Special(Special::Environment(_)), .. }) => true,
         _ => false,
     };
     !leaves.is_empty() && leaves.iter().all(is_such)

@@ -5,7 +5,7 @@
 //! any of them releases, it acquires. What it knows, it may write to shared memory for the rest of its CTA. Who reads the number of CTAs,
 //! without adding, has seen all of them, too.
 
-use ptx_isa::{AtomOp, Scope};
+use ptx_isa::{AtomOp, Scope, SpecialVector};
 
 use crate::{
     assumption::Assumption,
@@ -81,7 +81,7 @@ fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
         let conditions = both.iter().chain(more).copied().collect();
         threads.questions.ask(conditions) == Answer::Never
     };
-    let (cta, same) = (threads.same("ctaid", one, other), threads.same_instance(add, one, other));
+    let (cta, same) = (threads.same(SpecialVector::Ctaid, one, other), threads.same_instance(add, one, other));
     let meet = threads.meet((add, one), (add, other));
     let [again, elsewhere] = [same, meet].map(|term| threads.questions.eval.terms.not(term));
     Some(is_never(threads, &[cta, again]) && is_never(threads, &[elsewhere]))
@@ -89,7 +89,7 @@ fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
 
 /// The number of CTAs, in as many bits as a term has.
 fn ctas(threads: &mut Threads<'_, '_>, like: Term) -> Term {
-    let sizes = ["nctaid.x", "nctaid.y", "nctaid.z"].map(|name| threads.questions.eval.special(name));
+    let sizes = SpecialVector::Nctaid.elements().map(|element| threads.questions.eval.special(element));
     let terms = &mut threads.questions.eval.terms;
     let bits = terms.bits(like);
     let [x, y, z] = sizes.map(|size| terms.widen(size, bits, false));
@@ -134,7 +134,7 @@ fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, Cop
     let new = threads.add();
     let mut conditions = holds.to_vec();
     conditions.extend(threads.holds(add, new));
-    conditions.push(threads.same("ctaid", first.1, new));
+    conditions.push(threads.same(SpecialVector::Ctaid, first.1, new));
     let released = threads.released(first, (add, new));
     conditions.push(threads.questions.eval.terms.not(released));
     threads.questions.ask(conditions) == Answer::Never
@@ -174,7 +174,8 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
             if !own.threads.precedes(add, store) {
                 return own.threads.questions.eval.terms.truth(false);
             }
-            let (last, cta) = (came_last(own.threads, add, writer), own.threads.same("ctaid", writer, copy));
+            let (last, cta) =
+                (came_last(own.threads, add, writer), own.threads.same(SpecialVector::Ctaid, writer, copy));
             own.threads.questions.eval.terms.and(last, cta)
         }));
         doubts.is_impossible(holds, &PAIR, &[row])

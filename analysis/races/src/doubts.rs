@@ -1,6 +1,6 @@
 //! What would stand against an order: the other ways in which an access can have read what it has.
 
-use ptx_isa::{AtomOp, Scope};
+use ptx_isa::{AtomOp, Scope, SpecialVector};
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -139,7 +139,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                 holds.push(self.threads.questions.overlap(addresses, bytes));
                 holds.extend(self.written((store, new), load));
                 if is_of_cta(self.threads.flat(), own) {
-                    holds.push(self.threads.same("ctaid", new, load.1));
+                    holds.push(self.threads.same(SpecialVector::Ctaid, new, load.1));
                 }
                 if bytes[0] == bytes[1] {
                     let right = is_right(self, (store, new));

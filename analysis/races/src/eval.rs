@@ -3,7 +3,7 @@
 //! What is not read here is a function of its operands of which nothing else is known, if [`Computation`] has it, and else anything.
 
 use ptx_isa::{
-    AluOp, Cmp, Type,
+    AluOp, Axis, Cmp, Special, SpecialScalar, SpecialVector, Type,
     arithmetic::Computation,
     flat::{Flat, Operand, Register},
 };
@@ -69,8 +69,8 @@ impl Eval<'_> {
                 let offset = self.terms.constant(*offset as u64, bits);
                 self.terms.add(base, offset)
             }
-            Operand::Special(name) => {
-                let special = self.special(name);
+            Operand::Special(special) => {
+                let special = self.special(*special);
                 self.terms.widen(special, bits, false)
             }
             Operand::Vector(elements) if !elements.is_empty() && (bits as usize).is_multiple_of(elements.len()) => {
@@ -100,60 +100,62 @@ impl Eval<'_> {
 
     /// Where the shared memory of a CTA is, in the window that addresses of shared memory are of.
     pub fn window(&mut self) -> Term {
-        self.terms.leaf(LeafName::Special("shared window".to_owned()), Shared::Cta, 64)
+        self.terms.leaf(LeafName::SharedWindow, Shared::Cta, 64)
     }
 
     /// A special register, in 32 bits unless it has 64 or is a predicate.
-    pub fn special(&mut self, name: &str) -> Term {
-        let (stem, direction) = match name.split_once('.') {
-            Some((stem, direction)) => (stem, ["x", "y", "z"].iter().position(|of| *of == direction)),
-            None => (name, None),
-        };
-        match (stem, direction) {
-            ("tid", Some(at)) => self.of_size(LeafName::Tid(at as u8), Shared::Thread, self.sizes.block[at], true),
-            ("ntid", Some(at)) => self.of_size(LeafName::Ntid(at as u8), Shared::Grid, self.sizes.block[at], false),
-            ("ctaid", Some(at)) => self.of_size(LeafName::Ctaid(at as u8), Shared::Cta, self.sizes.grid[at], true),
-            ("nctaid", Some(at)) => self.of_size(LeafName::Nctaid(at as u8), Shared::Grid, self.sizes.grid[at], false),
-            ("clusterid" | "nclusterid" | "cluster_ctaid" | "cluster_nctaid", Some(at)) => self.of_cluster(stem, at),
-            ("cluster_ctarank", None) => self.rank(),
-            ("cluster_nctarank", None) => match self.sizes.cluster {
-                Some(ctas) => self.terms.constant(ctas.iter().map(|of| u64::from(*of)).product(), 32),
-                None => self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32),
-            },
-            ("WARP_SZ", _) => self.terms.constant(32, 32),
-            ("dynamic_smem_size" | "total_smem_size" | "aggr_smem_size" | "gridid" | "nwarpid" | "nsmid", _) => {
-                self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 64)
+    pub fn special(&mut self, special: Special) -> Term {
+        use SpecialScalar::*;
+        use SpecialVector::*;
+        match special {
+            Special::Vector(vector, axis) => {
+                let (at, direction) = (axis.index(), axis.index() as u8);
+                let (block, grid) = (self.sizes.block[at], self.sizes.grid[at]);
+                match vector {
+                    Tid => self.of_size(LeafName::Tid(direction), Shared::Thread, block, true),
+                    Ntid => self.of_size(LeafName::Ntid(direction), Shared::Grid, block, false),
+                    Ctaid => self.of_size(LeafName::Ctaid(direction), Shared::Cta, grid, true),
+                    Nctaid => self.of_size(LeafName::Nctaid(direction), Shared::Grid, grid, false),
+                    Clusterid | Nclusterid | ClusterCtaid | ClusterNctaid => self.of_cluster(vector, axis),
+                }
             }
-            ("laneid", _) => {
+            Special::Scalar(ClusterCtarank) => self.rank(),
+            Special::Scalar(ClusterNctarank) => match self.sizes.cluster {
+                Some(ctas) => self.terms.constant(ctas.iter().map(|of| u64::from(*of)).product(), 32),
+                None => self.terms.leaf(LeafName::Special(special), Shared::Grid, 32),
+            },
+            Special::WarpSize => self.terms.constant(32, 32),
+            Special::Scalar(DynamicSmemSize | TotalSmemSize | AggrSmemSize | Gridid | Nwarpid | Nsmid) => {
+                self.terms.leaf(LeafName::Special(special), Shared::Grid, 64)
+            }
+            Special::Scalar(Laneid) => {
                 let (number, lanes) = (self.number(), self.terms.constant(31, 32));
                 self.terms.binary(Binary::And, number, lanes)
             }
             // The same for all, as the launch has them (section 10 of the manual).
-            (name, None) if name.starts_with("envreg") => {
-                self.terms.leaf(LeafName::Special(name.to_owned()), Shared::Grid, 32)
-            }
+            Special::Environment(_) => self.terms.leaf(LeafName::Special(special), Shared::Grid, 32),
             // A volatile register, such as %smid and %warpid, may differ at each reading (section 10 of the manual).
             _ => self.any(64),
         }
     }
 
     /// A special register of clusters in one direction. [`Eval::holds`] says what the index of a CTA has to do with it.
-    fn of_cluster(&mut self, name: &str, at: usize) -> Term {
-        let (direction, ctas) = (["x", "y", "z"][at], self.sizes.cluster.map(|cluster| cluster[at]));
-        let is_size = matches!(name, "nclusterid" | "cluster_nctaid");
-        let shared = if is_size { Shared::Grid } else { Shared::Cta };
-        let mut leaf = |bits| self.terms.leaf(LeafName::Special(format!("{name}.{direction}")), shared, bits);
-        match (name, ctas) {
-            ("cluster_nctaid", Some(ctas)) => self.terms.constant(ctas.into(), 32),
-            ("nclusterid", Some(ctas)) => {
-                let all = self.special(&format!("nctaid.{direction}"));
+    fn of_cluster(&mut self, vector: SpecialVector, axis: Axis) -> Term {
+        use SpecialVector::*;
+        let ctas = self.sizes.cluster.map(|cluster| cluster[axis.index()]);
+        let shared = if matches!(vector, Nclusterid | ClusterNctaid) { Shared::Grid } else { Shared::Cta };
+        let mut leaf = |bits| self.terms.leaf(LeafName::Special(Special::Vector(vector, axis)), shared, bits);
+        match (vector, ctas) {
+            (ClusterNctaid, Some(ctas)) => self.terms.constant(ctas.into(), 32),
+            (Nclusterid, Some(ctas)) => {
+                let all = self.special(Special::Vector(Nctaid, axis));
                 let ctas = self.terms.constant(ctas.into(), 32);
                 self.terms.binary(Binary::DivUnsigned, all, ctas)
             }
-            ("cluster_ctaid", Some(1)) => self.terms.constant(0, 32),
-            ("clusterid", Some(1)) => self.special(&format!("ctaid.{direction}")),
+            (ClusterCtaid, Some(1)) => self.terms.constant(0, 32),
+            (Clusterid, Some(1)) => self.special(Special::Vector(Ctaid, axis)),
             // No more bits than it needs, which makes questions easier.
-            ("cluster_ctaid", Some(ctas)) => {
+            (ClusterCtaid, Some(ctas)) => {
                 let index = leaf(32 - ctas.leading_zeros());
                 self.terms.widen(index, 32, false)
             }
@@ -165,9 +167,9 @@ impl Eval<'_> {
     pub fn holds(&mut self) -> Vec<Term> {
         let mut all = self.sizes.holds(&mut self.terms);
         let ctas = self.sizes.cluster.unwrap_or([1; 3]);
-        for (direction, ctas) in ["x", "y", "z"].into_iter().zip(ctas).filter(|(_, ctas)| *ctas > 1) {
-            let [index, cluster, own] =
-                ["ctaid", "clusterid", "cluster_ctaid"].map(|name| self.special(&format!("{name}.{direction}")));
+        for (axis, ctas) in Axis::ALL.into_iter().zip(ctas).filter(|(_, ctas)| *ctas > 1) {
+            let [index, cluster, own] = [SpecialVector::Ctaid, SpecialVector::Clusterid, SpecialVector::ClusterCtaid]
+                .map(|vector| self.special(Special::Vector(vector, axis)));
             let (most, clusters) =
                 (self.terms.constant(ctas.into(), 32), self.terms.constant((1 << 31) / u64::from(ctas), 32));
             let place = self.terms.sum(0, &[(ctas.into(), cluster), (1, own)], 32);
@@ -181,9 +183,10 @@ impl Eval<'_> {
     /// The rank of the CTA of a thread in its cluster.
     pub fn rank(&mut self) -> Term {
         let Some([width, height, _]) = self.sizes.cluster else {
-            return self.terms.leaf(LeafName::Special("cluster_ctarank".to_owned()), Shared::Cta, 32);
+            let rank = LeafName::Special(Special::Scalar(SpecialScalar::ClusterCtarank));
+            return self.terms.leaf(rank, Shared::Cta, 32);
         };
-        let [x, y, z] = ["x", "y", "z"].map(|direction| self.special(&format!("cluster_ctaid.{direction}")));
+        let [x, y, z] = SpecialVector::ClusterCtaid.elements().map(|element| self.special(element));
         self.terms.sum(0, &[(1, x), (width.into(), y), (u64::from(width) * u64::from(height), z)], 32)
     }
 
@@ -203,8 +206,8 @@ impl Eval<'_> {
 
     /// The number of a thread in its CTA, row by row.
     fn number(&mut self) -> Term {
-        let [x, y, z] = ["tid.x", "tid.y", "tid.z"].map(|name| self.special(name));
-        let [width, height] = ["ntid.x", "ntid.y"].map(|name| self.special(name));
+        let [x, y, z] = SpecialVector::Tid.elements().map(|element| self.special(element));
+        let [width, height, _] = SpecialVector::Ntid.elements().map(|element| self.special(element));
         let plane = self.terms.binary(Binary::Mul, z, height);
         let row = self.terms.add(y, plane);
         let row = self.terms.binary(Binary::Mul, row, width);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_isa::{AtomOp, Scope};
+use ptx_isa::{AtomOp, Scope, SpecialVector};
 
 use crate::{
     question::{Own, Questions, is_of_cta},
@@ -52,7 +52,7 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let by = threads.questions.eval.terms.sub(stored, loaded);
     let by = threads.of(by, one);
     let first = first_cta(threads, one);
-    let sizes = ["nctaid.x", "nctaid.y", "nctaid.z"].map(|name| threads.questions.eval.special(name));
+    let sizes = SpecialVector::Nctaid.elements().map(|element| threads.questions.eval.special(element));
     let terms = &mut threads.questions.eval.terms;
     let plane = terms.binary(Binary::Mul, sizes[0], sizes[1]);
     let all = terms.binary(Binary::Mul, plane, sizes[2]);
@@ -69,7 +69,7 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     // One thread of each CTA, at one place.
     let mut both = threads.holds(add, one);
     both.extend(threads.holds(add, other));
-    let (cta, thread) = (threads.same("ctaid", one, other), threads.same("tid", one, other));
+    let (cta, thread) = (threads.same(SpecialVector::Ctaid, one, other), threads.same(SpecialVector::Tid, one, other));
     let meet = threads.meet((add, one), (add, other));
     let terms = &mut threads.questions.eval.terms;
     let (apart, elsewhere) = (terms.not(thread), terms.not(meet));
@@ -80,14 +80,14 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
 
 /// That a thread is of the CTA whose indices are zero.
 fn first_cta(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
-    is_zero(threads, "ctaid", copy)
+    is_zero(threads, SpecialVector::Ctaid, copy)
 }
 
 /// That all three indices are zero.
-fn is_zero(threads: &mut Threads<'_, '_>, name: &str, copy: Copy) -> Term {
+fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: Copy) -> Term {
     let mut all = threads.questions.eval.terms.truth(true);
-    for direction in ["x", "y", "z"] {
-        let index = threads.questions.eval.special(&format!("{name}.{direction}"));
+    for element in vector.elements() {
+        let index = threads.questions.eval.special(element);
         let index = threads.of(index, copy);
         let terms = &mut threads.questions.eval.terms;
         let zero = terms.constant(0, 32);
@@ -110,7 +110,7 @@ fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) 
     let wrong = terms.not(right);
     let mut conditions = threads.sizes(copy);
     conditions.extend(threads.all_of(&state.holds, copy));
-    conditions.push(is_zero(threads, "tid", copy));
+    conditions.push(is_zero(threads, SpecialVector::Tid, copy));
     conditions.push(wrong);
     Some(threads.questions.ask(conditions) == Answer::Never)
 }

@@ -1,6 +1,6 @@
 //! The sizes of a launch, as far as they are known, and what follows of them.
 
-use ptx_isa::flat::{Action, Flat, Operand};
+use ptx_isa::{Axis, Special, SpecialVector, flat::Flat};
 
 use crate::assumption::Assumption;
 use ptx_solver::term::{LeafName, Shared, Term, Terms};
@@ -30,19 +30,20 @@ impl Sizes {
             given.and_then(|block| block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)));
         let most = known.or(head.most_threads).unwrap_or(1024).min(1024);
         let mut is_flat = false;
-        let mut sizes = |given: Option<[u32; 3]>, names: &[&str], first: usize| match given {
+        let mut sizes = |given: Option<[u32; 3]>, names: &[SpecialVector], first: usize| match given {
             Some(sizes) => sizes.map(Some),
             None => {
                 let mut sizes = [None; 3];
-                for (size, direction) in sizes.iter_mut().zip(["x", "y", "z"]).skip(first) {
-                    if !names.iter().any(|name| reads(flat, name, direction)) {
+                for (size, axis) in sizes.iter_mut().zip(Axis::ALL).skip(first) {
+                    if !names.iter().any(|vector| flat.reads_special(Special::Vector(*vector, axis))) {
                         (*size, is_flat) = (Some(1), true);
                     }
                 }
                 sizes
             }
         };
-        let (block, mut grid) = (sizes(given, &["tid"], 1), sizes(grid, &["ctaid", "clusterid"], 0));
+        let (block, mut grid) =
+            (sizes(given, &[SpecialVector::Tid], 1), sizes(grid, &[SpecialVector::Ctaid, SpecialVector::Clusterid], 0));
         let cluster = head.required_ctas.or(cluster);
         // A grid has whole clusters.
         for (size, ctas) in grid.iter_mut().zip(cluster.unwrap_or([1; 3])) {
@@ -96,21 +97,4 @@ impl Sizes {
         }
         all
     }
-}
-
-/// Whether a kernel reads an index in a direction, as `tid.y`, or in all at once, as `tid`.
-fn reads(flat: &Flat, stem: &str, direction: &str) -> bool {
-    fn is(operand: &Operand, stem: &str, direction: &str) -> bool {
-        match operand {
-            Operand::Special(own) => {
-                own.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.') == Some(direction))
-            }
-            Operand::Vector(elements) => elements.iter().any(|element| is(element, stem, direction)),
-            _ => false,
-        }
-    }
-    flat.steps.iter().any(|step| match &step.action {
-        Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().any(|from| is(from, stem, direction)),
-        _ => false,
-    })
 }

@@ -7,7 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use ptx_isa::flat::{Action, Barrier, Flat, Operand};
+use ptx_isa::{
+    SpecialVector,
+    flat::{Action, Barrier, Flat, Operand},
+};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -136,7 +139,7 @@ fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Pl
     };
     let wanted = meetings.iter().map(count).all_equal_value().ok().flatten()?;
     let [Some(width), Some(height), Some(depth)] = questions.eval.sizes.block else { return None };
-    let indices = ["tid.x", "tid.y", "tid.z"].map(|name| questions.eval.special(name));
+    let indices = SpecialVector::Tid.elements().map(|element| questions.eval.special(element));
     let mut places = Vec::new();
     for meeting in meetings {
         let mut who = Vec::new();
@@ -183,7 +186,7 @@ fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Te
 /// What holds of two threads of one CTA, each where some conditions hold.
 fn both(threads: &mut Threads<'_, '_>, holds: [&Chunks<Term>; 2]) -> Vec<Term> {
     threads.keep_pair();
-    let mut all = vec![threads.same("ctaid", PAIR[0], PAIR[1])];
+    let mut all = vec![threads.same(SpecialVector::Ctaid, PAIR[0], PAIR[1])];
     for copy in PAIR {
         all.extend(threads.sizes(copy));
         all.extend(threads.all_of(holds[copy], copy));

@@ -1,6 +1,6 @@
 //! Order beyond barriers, of each two accesses: by locks, by values, and by counting.
 
-use ptx_isa::Scope;
+use ptx_isa::{Scope, SpecialVector};
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -54,7 +54,7 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
 
 /// That both threads are in two CTAs, or in one and not the same.
 fn apart(threads: &mut Threads<'_, '_>, is_across: bool) -> Vec<Term> {
-    let [cta, thread] = ["ctaid", "tid"].map(|name| threads.same(name, PAIR[0], PAIR[1]));
+    let [cta, thread] = [SpecialVector::Ctaid, SpecialVector::Tid].map(|vector| threads.same(vector, PAIR[0], PAIR[1]));
     let terms = &mut threads.questions.eval.terms;
     if is_across { vec![terms.not(cta)] } else { vec![cta, terms.not(thread)] }
 }

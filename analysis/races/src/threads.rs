@@ -1,7 +1,7 @@
 //! Several threads of one question, and what is in order among their accesses by the program and by barriers.
 
 use ptx_isa::{
-    FenceSem, Scope, Sem,
+    FenceSem, Scope, Sem, SpecialVector,
     flat::{Action, Flat},
 };
 use rustc_hash::FxHashMap;
@@ -125,10 +125,10 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// That an index, such as `ctaid`, is the same of two threads.
-    pub fn same(&mut self, name: &str, one: Copy, other: Copy) -> Term {
+    pub fn same(&mut self, vector: SpecialVector, one: Copy, other: Copy) -> Term {
         let mut all = self.questions.eval.terms.truth(true);
-        for direction in ["x", "y", "z"] {
-            let index = self.questions.eval.special(&format!("{name}.{direction}"));
+        for element in vector.elements() {
+            let index = self.questions.eval.special(element);
             let [a, b] = [one, other].map(|copy| self.of(index, copy));
             let equal = self.questions.eval.terms.equal(a, b);
             all = self.questions.eval.terms.and(all, equal);
@@ -138,7 +138,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// That two copies are the same thread.
     pub fn same_thread(&mut self, one: Copy, other: Copy) -> Term {
-        let (cta, thread) = (self.same("ctaid", one, other), self.same("tid", one, other));
+        let (cta, thread) = (self.same(SpecialVector::Ctaid, one, other), self.same(SpecialVector::Tid, one, other));
         self.questions.eval.terms.and(cta, thread)
     }
 
@@ -252,7 +252,7 @@ impl<'q, 'f> Threads<'q, 'f> {
             all = self.questions.eval.terms.or(all, both);
         }
         if self.releases(self.step(one), store) && self.releases_of_all(store) {
-            let cta = self.same("ctaid", copy, other);
+            let cta = self.same(SpecialVector::Ctaid, copy, other);
             let after = self.behind_barrier((one, copy), (store, other));
             let both = self.questions.eval.terms.and(cta, after);
             all = self.questions.eval.terms.or(all, both);
@@ -334,9 +334,9 @@ impl<'q, 'f> Threads<'q, 'f> {
             None => self.add(),
         };
         self.firsts.insert((copy, at), new);
-        let mut holds = vec![self.same("ctaid", copy, new)];
-        for direction in ["tid.x", "tid.y", "tid.z"] {
-            let index = self.questions.eval.special(direction);
+        let mut holds = vec![self.same(SpecialVector::Ctaid, copy, new)];
+        for element in SpecialVector::Tid.elements() {
+            let index = self.questions.eval.special(element);
             let index = self.of(index, new);
             let zero = self.questions.eval.terms.constant(0, 32);
             holds.push(self.questions.eval.terms.equal(index, zero));

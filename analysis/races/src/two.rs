@@ -1,6 +1,6 @@
 //! The two threads that a question is about, and what holds of them.
 
-use ptx_isa::Scope;
+use ptx_isa::{Scope, Special, SpecialScalar, SpecialVector};
 use rustc_hash::FxHashMap;
 
 use crate::eval::Eval;
@@ -54,13 +54,13 @@ impl Two {
             let holds: Vec<Term> = one.iter().map(|term| two.of(eval, *term, thread)).collect();
             two.holds.extend(holds);
         }
-        let same = two.same(eval, if pair == Pair::Cta { "tid" } else { "ctaid" });
+        let same = two.same(eval, if pair == Pair::Cta { SpecialVector::Tid } else { SpecialVector::Ctaid });
         two.holds.push(eval.terms.not(same));
         match pair {
             Pair::Cta | Pair::Grid => {}
             Pair::Cluster => two.hold_cluster(eval),
             Pair::OtherClusters => {
-                let same = two.same(eval, "clusterid");
+                let same = two.same(eval, SpecialVector::Clusterid);
                 two.holds.push(eval.terms.not(same));
             }
         }
@@ -83,9 +83,9 @@ impl Two {
     }
 
     /// That an index, such as `ctaid`, is the same of both.
-    fn same(&mut self, eval: &mut Eval<'_>, name: &str) -> Term {
-        ["x", "y", "z"].into_iter().fold(eval.terms.truth(true), |same, direction| {
-            let index = eval.special(&format!("{name}.{direction}"));
+    fn same(&mut self, eval: &mut Eval<'_>, vector: SpecialVector) -> Term {
+        vector.elements().into_iter().fold(eval.terms.truth(true), |same, element| {
+            let index = eval.special(element);
             let equal = self.equal(eval, [index; 2]);
             eval.terms.and(same, equal)
         })
@@ -93,8 +93,8 @@ impl Two {
 
     /// That two CTAs are of one cluster, and what follows of it.
     fn hold_cluster(&mut self, eval: &mut Eval<'_>) {
-        let cluster = self.same(eval, "clusterid");
-        let (rank, count) = (eval.rank(), eval.special("cluster_nctarank"));
+        let cluster = self.same(eval, SpecialVector::Clusterid);
+        let (rank, count) = (eval.rank(), eval.special(Special::Scalar(SpecialScalar::ClusterNctarank)));
         let [one, other] = self.both(eval, [rank; 2]);
         let terms = &mut eval.terms;
         let (most, same) = (terms.constant(MOST_CTAS + 1, 32), terms.equal(one, other));
@@ -110,7 +110,7 @@ impl Two {
         }
         let own = eval.rank();
         let rank = self.equal(eval, owners.map(|owner| owner.unwrap_or(own)));
-        Some(vec![rank, self.same(eval, "clusterid")])
+        Some(vec![rank, self.same(eval, SpecialVector::Clusterid)])
     }
 
     /// That two threads of a CTA are of one warp.

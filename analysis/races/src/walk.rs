@@ -451,7 +451,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
         let rounds = state.rounds().map(|(_, term)| term);
         let mut operands: Vec<Term> = rounds.collect();
-        operands.push(self.eval.terms.leaf(LeafName::Special("cta".to_owned()), Shared::Cta, 64));
+        operands.push(self.eval.terms.leaf(LeafName::Cta, Shared::Cta, 64));
         let value = self.eval.terms.function(&format!("barrier {at}"), operands, 64);
         vec![(value, false); count]
     }
@@ -559,7 +559,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         } else {
             let headers = self.known.shared[node].iter();
             operands.extend(headers.filter_map(|header| state.get(Slot::Round(*header))));
-            operands.push(self.eval.terms.leaf(LeafName::Special("cta".to_owned()), Shared::Cta, 64));
+            operands.push(self.eval.terms.leaf(LeafName::Cta, Shared::Cta, 64));
             format!("memory{bits} at {at}")
         };
         (0..count as u64)

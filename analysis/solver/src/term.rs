@@ -4,6 +4,7 @@
 
 use std::hash::BuildHasher;
 
+use ptx_isa::Special;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The number of a term in [`Terms`].
@@ -48,7 +49,11 @@ pub enum LeafName {
     /// The address of a variable.
     Variable(usize),
     /// Another special register.
-    Special(String),
+    Special(Special),
+    /// The place of the shared memory of a CTA in the window of shared memory.
+    SharedWindow,
+    /// The CTA, as one number.
+    Cta,
     /// How often a loop has gone round, by the block where it begins and the walk.
     Round(usize, u32),
     /// Anything: made by an instruction or a loop, once each.

@@ -9,7 +9,7 @@ use crate::{
     instruction::{self, Fence},
     mnemonic::{Control, Memory, Mnemonic},
     module::Jump,
-    special,
+    special::{self, Special, SpecialVector},
     syntax::{self, Number, Operand as Syntax, Shape},
     word::{FenceSem, MembarLevel, Scope, Sem, Space, Type},
 };
@@ -305,8 +305,7 @@ impl<'m> Builder<'_, 'm> {
         }
         let vector = frame.vector(name);
         // A register may be declared with the name of a special one.
-        let special = name.strip_prefix('%').filter(|special| special::VECTORS.contains(special));
-        let special = special.filter(|_| vector.is_none() && (suffix.is_some() || !frame.declares(name)));
+        let special = special::vector(name).filter(|_| vector.is_none() && (suffix.is_some() || !frame.declares(name)));
         match (suffix, special) {
             (Some(suffix), Some(special)) => special_element(special, suffix),
             (None, Some(special)) => Operand::Vector(ELEMENTS.map(|element| special_element(special, element)).into()),
@@ -316,8 +315,10 @@ impl<'m> Builder<'_, 'm> {
                     let register = |element| Operand::Register(self.register(frame, &format!("{name}.{element}")));
                     Operand::Vector(ELEMENTS.into_iter().take(count).map(register).collect())
                 }
-                None if special::is_scalar(name) => Operand::Special(name.trim_start_matches('%').into()),
-                None => Operand::Register(self.register(frame, name)),
+                None => match special::scalar(name) {
+                    Some(special) => Operand::Special(special),
+                    None => Operand::Register(self.register(frame, name)),
+                },
             },
         }
     }
@@ -390,9 +391,6 @@ fn element(suffix: &str) -> &str {
 }
 
 /// An element of a special register. The fourth one is zero.
-fn special_element(name: &str, suffix: &str) -> Operand {
-    match element(suffix) {
-        "w" => Operand::Constant(0),
-        element => Operand::Special(format!("{name}.{element}")),
-    }
+fn special_element(vector: SpecialVector, suffix: &str) -> Operand {
+    element(suffix).parse().map_or(Operand::Constant(0), |axis| Operand::Special(Special::Vector(vector, axis)))
 }

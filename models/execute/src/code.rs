@@ -2,11 +2,10 @@
 
 mod decode;
 mod fast;
-mod operand;
 mod touched;
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Sm, Space, Type,
+    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
 };
@@ -14,7 +13,6 @@ use ptx_isa::{
 pub use self::{
     decode::decode,
     fast::{Column, Fast, LANES},
-    operand::Special,
     touched::is_wgmma,
 };
 

@@ -2,12 +2,12 @@
 
 use std::hash::{Hash, Hasher};
 
-use ptx_isa::{FenceSem, Space, Type, arithmetic::in_register};
+use ptx_isa::{FenceSem, Space, Special, Type, arithmetic::in_register};
 use rustc_hash::FxHasher;
 
 use crate::{
     access::{low_bits, write_loaded},
-    code::{Callee, Column, Compute, Invoke, LANES, Op, Passed, Pc, Reg, Source, Special},
+    code::{Callee, Column, Compute, Invoke, LANES, Op, Passed, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, generic, number, region, window},
     report::FindingKind,
@@ -600,41 +600,54 @@ impl Machine<'_> {
         let launch = self.launch;
         let thread = warp.first + lane as u32;
         let lane = lane as u32;
-        let axis = |place: [u32; 3], axis: u8| u64::from(place[axis as usize % 3]);
-        let clusters = [0, 1, 2].map(|axis: usize| launch.grid[axis] / launch.cluster[axis].max(1));
+        use ptx_isa::{SpecialScalar::*, SpecialVector::*};
         match special {
-            Special::Tid(at) => axis(crate::finding::place(thread, launch.block), at),
-            Special::Ntid(at) => axis(launch.block, at),
-            Special::Ctaid(at) => axis(cta.id, at),
-            Special::Nctaid(at) => axis(launch.grid, at),
-            Special::Clusterid(at) => axis([0, 1, 2].map(|axis: usize| cta.id[axis] / launch.cluster[axis].max(1)), at),
-            Special::Nclusterid(at) => axis(clusters, at),
-            Special::ClusterCtaid(at) => {
-                axis([0, 1, 2].map(|axis: usize| cta.id[axis] % launch.cluster[axis].max(1)), at)
+            Special::Vector(vector, axis) => {
+                let at = axis.index();
+                let (grid, cluster) = (launch.grid[at], launch.cluster[at].max(1));
+                let value = match vector {
+                    Tid => crate::finding::place(thread, launch.block)[at],
+                    Ntid => launch.block[at],
+                    Ctaid => cta.id[at],
+                    Nctaid => grid,
+                    Clusterid => cta.id[at] / cluster,
+                    Nclusterid => grid / cluster,
+                    ClusterCtaid => cta.id[at] % cluster,
+                    ClusterNctaid => launch.cluster[at],
+                };
+                value.into()
             }
-            Special::ClusterNctaid(at) => axis(launch.cluster, at),
-            Special::ClusterCtarank => cta.rank.into(),
-            Special::ClusterNctarank => self.cluster.into(),
-            Special::IsExplicitCluster => (self.cluster > 1).into(),
-            Special::Laneid => lane.into(),
-            Special::Warpid => (thread / 32).into(),
-            Special::Nwarpid => cta.threads.div_ceil(32).into(),
-            Special::Smid => ((cta.index - self.grid.first) % 132).into(),
-            Special::Nsmid => 132,
-            Special::Gridid => 1,
-            Special::LanemaskEq => 1 << lane,
-            Special::LanemaskLt => (1 << lane) - 1,
-            Special::LanemaskLe => (2 << lane) - 1,
-            Special::LanemaskGt => !((2u64 << lane) - 1) & 0xffff_ffff,
-            Special::LanemaskGe => !((1u64 << lane) - 1) & 0xffff_ffff,
-            Special::Clock | Special::GlobaltimerLo => self.time & 0xffff_ffff,
-            Special::ClockHi | Special::GlobaltimerHi => self.time >> 32,
-            Special::Clock64 | Special::Globaltimer => self.time,
-            Special::TotalSmemSize => cta.shared.len() as u64,
-            Special::DynamicSmemSize => launch.shared.into(),
+            Special::Scalar(scalar) => match scalar {
+                ClusterCtarank => cta.rank.into(),
+                ClusterNctarank => self.cluster.into(),
+                IsExplicitCluster => (self.cluster > 1).into(),
+                Laneid => lane.into(),
+                Warpid => (thread / 32).into(),
+                Nwarpid => cta.threads.div_ceil(32).into(),
+                Smid => ((cta.index - self.grid.first) % 132).into(),
+                Nsmid => 132,
+                Gridid => 1,
+                LanemaskEq => 1 << lane,
+                LanemaskLt => (1 << lane) - 1,
+                LanemaskLe => (2 << lane) - 1,
+                LanemaskGt => !((2u64 << lane) - 1) & 0xffff_ffff,
+                LanemaskGe => !((1u64 << lane) - 1) & 0xffff_ffff,
+                Clock | GlobaltimerLo => self.time & 0xffff_ffff,
+                ClockHi | GlobaltimerHi => self.time >> 32,
+                Clock64 | Globaltimer => self.time,
+                TotalSmemSize | AggrSmemSize => cta.shared.len() as u64,
+                DynamicSmemSize => launch.shared.into(),
+                CurrentGraphExec | ReservedSmemOffsetBegin | ReservedSmemOffsetEnd | ReservedSmemOffsetCap => 0,
+            },
+            // The halves of the address of a place that the grid meets at, in cooperative launches.
+            Special::Environment(1) => self.workspace >> 32 & 0xffff_ffff,
+            Special::Environment(2) => self.workspace & 0xffff_ffff,
+            // No launch here sets these.
+            Special::Environment(_)
+            | Special::Counter(_)
+            | Special::WideCounter(_)
+            | Special::ReservedSmemOffset(_) => 0,
             Special::WarpSize => 32,
-            Special::Workspace(half) => self.workspace >> (32 * half) & 0xffff_ffff,
-            Special::Zero => 0,
         }
     }
 }

@@ -20,7 +20,7 @@ pub mod words;
 use std::str::FromStr;
 
 use ptx_isa::{
-    Function, Head, Module, ModuleErrors, Places,
+    Axis, Function, Head, Module, ModuleErrors, Places, Special, SpecialScalar, SpecialVector,
     flat::{Flat, Library},
 };
 
@@ -118,7 +118,8 @@ pub fn compile(
             Err(found) => errors.extend(found),
         }
     }
-    let specials: Vec<_> = (0..test.threads.len()).map(|index| move |name: &str| special(test, index, name)).collect();
+    let specials: Vec<_> =
+        (0..test.threads.len()).map(|index| move |name: Special| special(test, index, name)).collect();
     let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments, _), special))| Run {
         thread,
         place: *place,
@@ -267,9 +268,9 @@ fn start<'m>(
 }
 
 /// What a special register holds in a thread.
-fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
+fn special(test: &Test, index: usize, special: Special) -> Option<Value> {
     let thread = &test.threads[index];
-    if let Some((_, value)) = thread.special.iter().find(|(special, _)| special.trim_start_matches('%') == name) {
+    if let Some((_, value)) = thread.special.iter().find(|(own, _)| *own == special) {
         return Some(*value);
     }
     let place = thread.place;
@@ -296,27 +297,46 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
         None => (place.cta.into(), 0, 1),
     };
     let ctas = if place.cluster.is_some() { clusters.saturating_mul(ctas_of_cluster) } else { ctas_of_cluster };
-    let (family, dimension) = name.split_once('.').unwrap_or((name, ""));
-    let (first, count) = match family {
-        "tid" => (tid(index), false),
-        "ntid" => (threads, true),
-        "ctaid" => (cta, false),
-        "nctaid" => (ctas, true),
-        "clusterid" => (if place.cluster.is_some() { cluster } else { cta }, false),
-        "nclusterid" => (if place.cluster.is_some() { clusters } else { ctas }, true),
-        "cluster_ctaid" | "cluster_ctarank" => (rank, false),
-        "cluster_nctaid" | "cluster_nctarank" => (ranks, true),
-        "laneid" => (tid(index) % 32, false),
-        "warpid" => (tid(index) / 32, false),
-        "WARP_SZ" => (32, false),
-        "is_explicit_cluster" => (Value::from(place.cluster.is_some()), false),
-        _ => return None,
+    use SpecialVector::*;
+    // All threads and CTAs are in the first direction.
+    let first = |vector: SpecialVector| match vector {
+        Tid => tid(index),
+        Ntid => threads,
+        Ctaid => cta,
+        Nctaid => ctas,
+        Clusterid => {
+            if place.cluster.is_some() {
+                cluster
+            } else {
+                cta
+            }
+        }
+        Nclusterid => {
+            if place.cluster.is_some() {
+                clusters
+            } else {
+                ctas
+            }
+        }
+        ClusterCtaid => rank,
+        ClusterNctaid => ranks,
     };
-    match dimension {
-        "x" | "" => Some(first),
-        "y" | "z" => Some(Value::from(count)),
-        _ => None,
-    }
+    Some(match special {
+        Special::Vector(vector, Axis::X) => first(vector),
+        Special::Vector(Tid | Ctaid | Clusterid | ClusterCtaid, _) => 0,
+        Special::Vector(Ntid | Nctaid | Nclusterid | ClusterNctaid, _) => 1,
+        Special::Scalar(SpecialScalar::ClusterCtarank) => rank,
+        Special::Scalar(SpecialScalar::ClusterNctarank) => ranks,
+        Special::Scalar(SpecialScalar::Laneid) => tid(index) % 32,
+        Special::Scalar(SpecialScalar::Warpid) => tid(index) / 32,
+        Special::Scalar(SpecialScalar::IsExplicitCluster) => place.cluster.is_some().into(),
+        Special::WarpSize => 32,
+        Special::Scalar(_)
+        | Special::Environment(_)
+        | Special::Counter(_)
+        | Special::WideCounter(_)
+        | Special::ReservedSmemOffset(_) => return None,
+    })
 }
 
 /// Conditions that also ask that no thread comes to a `trap`.

@@ -1,6 +1,6 @@
 //! Why values are not known.
 
-use ptx_isa::flat::Flat;
+use ptx_isa::{Special, SpecialVector, flat::Flat};
 
 use super::terms::{Atom, Content, Terms, Value, What};
 use crate::cause::Cause;
@@ -34,8 +34,8 @@ impl Finder<'_> {
         let depth = depth.checked_sub(1)?;
         match self.terms.what(atom) {
             What::Param(symbol, offset, _) => parameter(self.code, *symbol, *offset).map(Cause::Parameter),
-            What::Special(name) if name.starts_with("ntid") => Some(Cause::Block(None)),
-            What::Special(name) if name.starts_with("nctaid") => Some(Cause::Grid),
+            What::Special(Special::Vector(SpecialVector::Ntid, _)) => Some(Cause::Block(None)),
+            What::Special(Special::Vector(SpecialVector::Nctaid, _)) => Some(Cause::Grid),
             What::Result(_, _, Some(_)) => Some(Cause::Loaded),
             What::Phi(..) => Some(Cause::Index),
             What::Result(..) | What::Unset(_) => Some(Cause::Address),

@@ -3,7 +3,7 @@
 mod asynchronous;
 
 use ptx_isa::{
-    Family, Role, Scope,
+    Axis, Family, Role, Scope, Special, SpecialScalar, SpecialVector,
     flat::{self, Action, Flat},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -693,10 +693,10 @@ impl<'w> Maker<'w> {
 
 fn kind(terms: &Terms, atom: Atom) -> UnknownKind {
     match terms.what(atom) {
-        What::Special(name) if name == "tid.x" && terms.is_flat() => UnknownKind::Thread,
-        What::Special(name) if name == "laneid" => UnknownKind::Lane,
-        What::Special(name) if name == "warpid" => UnknownKind::Warp,
-        What::Special(name) if name == "cluster_ctarank" => UnknownKind::CtaOfCluster,
+        What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) if terms.is_flat() => UnknownKind::Thread,
+        What::Special(Special::Scalar(SpecialScalar::Laneid)) => UnknownKind::Lane,
+        What::Special(Special::Scalar(SpecialScalar::Warpid)) => UnknownKind::Warp,
+        What::Special(Special::Scalar(SpecialScalar::ClusterCtarank)) => UnknownKind::CtaOfCluster,
         What::Field(value, low, bits) if terms.is_thread(*value) && terms.is_flat() => {
             let Facts { high, .. } = terms.facts(*value);
             match (low, bits) {

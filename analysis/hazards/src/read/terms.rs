@@ -7,6 +7,7 @@ mod algebra;
 mod predicates;
 mod threads;
 
+use ptx_isa::Special;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Sum, Varies};
@@ -85,7 +86,7 @@ pub enum What {
     /// What the `tcgen05.alloc` gives that writes to this address.
     Allocation(Value),
     /// A special register.
-    Special(String),
+    Special(Special),
     /// A parameter of the kernel: its symbol, where, and how many bytes.
     Param(usize, i64, u64),
     /// Some bits of a value: the lowest, and how many.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
@@ -89,11 +90,10 @@ impl Threads {
     fn computed(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Vec<i64>> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
         match terms.what(atom) {
-            What::Special(name) => match name.as_str() {
-                "tid.x" => Some((0..count).collect()),
-                "laneid" => Some((0..count).map(|thread| thread % 32).collect()),
-                _ => None,
-            },
+            What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) => Some((0..count).collect()),
+            What::Special(Special::Scalar(SpecialScalar::Laneid)) => {
+                Some((0..count).map(|thread| thread % 32).collect())
+            }
             What::Field(value, low, bits) => {
                 let each = self.value(terms, *value, depth)?;
                 let field = |number: &i64| (number >> low) & ones(*bits).cast_signed();

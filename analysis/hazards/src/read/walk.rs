@@ -1,7 +1,7 @@
 //! What registers hold where instructions are executed.
 
 use ptx_isa::{
-    Family, Role, Type,
+    Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
     flat::{self, Action, Flat, Operand},
 };
 use rustc_hash::FxHashMap;
@@ -215,17 +215,10 @@ fn pass(
 
 /// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
 fn is_flat(code: &Flat) -> bool {
-    fn is_other(operand: &Operand) -> bool {
-        match operand {
-            Operand::Special(name) => name == "tid.y" || name == "tid.z",
-            Operand::Vector(elements) => elements.iter().any(is_other),
-            _ => false,
-        }
-    }
-    let reads = |op: &flat::Step| matches!(&op.action, Action::Compute(_, sources) if sources.iter().any(is_other));
+    let reads = |axis| code.reads_special(Special::Vector(SpecialVector::Tid, axis));
     match code.head.required_threads {
         Some([_, y, z]) => y <= 1 && z <= 1,
-        None => !code.steps.iter().any(reads),
+        None => !reads(Axis::Y) && !reads(Axis::Z),
     }
 }
 
@@ -475,12 +468,12 @@ impl Walker<'_> {
                 let facts = Facts { mask: range.mask & !low_bits, ..range };
                 Source::One(Content::Value(self.terms.atom(What::Symbol(*symbol), facts)))
             }
-            Operand::Special(name) => {
-                if let Some(number) = self.launched(name) {
+            Operand::Special(special) => {
+                if let Some(number) = self.launched(*special) {
                     return Source::One(Content::Value(self.terms.constant(number)));
                 }
-                let facts = self.special(name);
-                Source::One(Content::Value(self.terms.atom(What::Special(name.clone()), facts)))
+                let facts = self.special(*special);
+                Source::One(Content::Value(self.terms.atom(What::Special(*special), facts)))
             }
             Operand::Address(base, offset) => match self.source(base) {
                 Source::One(Content::Value(value)) => {
@@ -495,18 +488,16 @@ impl Walker<'_> {
     }
 
     /// A special register that has the same value in every thread, where the launch is known.
-    fn launched(&self, name: &str) -> Option<i64> {
-        let (register, dimension) = name.split_once('.')?;
-        let sizes = match register {
-            "ntid" => self.code.head.required_threads?,
-            "nctaid" => self.options.grid?,
+    fn launched(&self, special: Special) -> Option<i64> {
+        let (sizes, axis) = match special {
+            Special::Vector(SpecialVector::Ntid, axis) => (self.code.head.required_threads?, axis),
+            Special::Vector(SpecialVector::Nctaid, axis) => (self.options.grid?, axis),
             _ => return None,
         };
-        let index = ["x", "y", "z"].iter().position(|own| *own == dimension)?;
-        Some(i64::from(sizes[index]))
+        Some(i64::from(sizes[axis.index()]))
     }
 
-    fn special(&self, name: &str) -> Facts {
+    fn special(&self, special: Special) -> Facts {
         let threads = |index: usize| {
             let most = self
                 .code
@@ -517,14 +508,12 @@ impl Walker<'_> {
                 .unwrap_or(1024);
             Facts::range(0, i64::from(most).max(1) - 1)
         };
-        match name {
-            "tid.x" => threads(0),
-            "tid.y" => threads(1),
-            "tid.z" => threads(2),
-            "laneid" => Facts::range(0, 31),
-            "warpid" => Facts::range(0, 63),
-            "cluster_ctarank" => Facts::range(0, 15),
-            "WARP_SZ" => Facts::range(32, 32),
+        match special {
+            Special::Vector(SpecialVector::Tid, axis) => threads(axis.index()),
+            Special::Scalar(SpecialScalar::Laneid) => Facts::range(0, 31),
+            Special::Scalar(SpecialScalar::Warpid) => Facts::range(0, 63),
+            Special::Scalar(SpecialScalar::ClusterCtarank) => Facts::range(0, 15),
+            Special::WarpSize => Facts::range(32, 32),
             _ => Facts::range(0, i64::from(u32::MAX)),
         }
     }
@@ -551,7 +540,8 @@ impl Walker<'_> {
         let mut step = Step { op: index, guard, first: None, second: None, operands: Vec::new() };
         match &op.action {
             Action::Compute(mnemonic, sources) => {
-                let changes = sources.iter().any(|source| matches!(source, Operand::Special(name) if is_clock(name)));
+                let changes =
+                    sources.iter().any(|source| matches!(source, Operand::Special(special) if is_clock(*special)));
                 if !changes {
                     let sources: Vec<_> = sources.iter().map(|source| self.source(source)).collect();
                     results = compute(&mut self.terms, mnemonic, &sources, op.writes.len());
@@ -735,6 +725,13 @@ fn is_wait(family: Family) -> bool {
 }
 
 /// Whether a special register has another value each time that it is read.
-fn is_clock(name: &str) -> bool {
-    ["clock", "globaltimer", "pm", "smid", "warpid"].iter().any(|begin| name.starts_with(begin)) && name != "warpid"
+fn is_clock(special: Special) -> bool {
+    use SpecialScalar::*;
+    match special {
+        Special::Scalar(scalar) => {
+            matches!(scalar, Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi | Smid)
+        }
+        Special::Counter(_) | Special::WideCounter(_) => true,
+        _ => false,
+    }
 }

@@ -1,7 +1,7 @@
 //! Lanes of a warp that wait for each other: whether all that the mask names may come.
 
 use itertools::Itertools;
-use ptx_isa::flat::Action;
+use ptx_isa::{SpecialVector, flat::Action};
 use rustc_hash::FxHashMap;
 
 use super::prover::Prover;
@@ -50,7 +50,7 @@ impl Prover<'_> {
 
     /// Of each thread of a CTA, whether it may come to an instruction.
     fn comes(&mut self, own: &Together, [width, height, depth]: [u32; 3]) -> Vec<bool> {
-        let indices = ["tid.x", "tid.y", "tid.z"].map(|name| self.questions.eval.special(name));
+        let indices = SpecialVector::Tid.elements().map(|element| self.questions.eval.special(element));
         let threads = (0..width.saturating_mul(height).saturating_mul(depth)).map(|number| {
             let index = [number % width, number / width % height, number / (width * height)];
             let terms = &mut self.questions.eval.terms;

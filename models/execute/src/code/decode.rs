@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Access, Address, Barrier, Callee, Collective, Compute, Constants, Function, Given, Invoke, Matrix, Op, Operation,
-    Parameter, Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
+    Parameter, Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Step, Vote,
     fast::fast,
     touched::{is_wgmma, reads},
 };
@@ -272,7 +272,7 @@ impl<'f> Frame<'f> {
                 Home::Param(at) => Source::Param(*at),
                 Home::Shared(_) => Source::Nothing,
             },
-            Operand::Special(name) => Special::of(name).map_or(Source::Nothing, Source::Special),
+            Operand::Special(special) => Source::Special(*special),
             Operand::Address(base, offset) => match self.source(base) {
                 Source::Number(at) => Source::Number(at.wrapping_add_signed(*offset)),
                 Source::Local(at) => Source::Local(at.wrapping_add(*offset)),

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
-use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation, short_name};
+use ptx_isa::{AluOp, Axis, Family, Head, Module, Special, SpecialVector, arithmetic::Computation, short_name};
 use web_time::Instant;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
-    code::{Op, Parameter, Program, Source, Special},
+    code::{Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
     memory::Region,
@@ -421,7 +421,7 @@ fn names_others(program: &Program) -> bool {
 
 /// Whether the kernel looks at the second direction of the place of a thread.
 fn reads_plane(program: &Program) -> bool {
-    let second = |source: &Source| *source == Source::Special(Special::Tid(1));
+    let second = |source: &Source| *source == Source::Special(Special::Vector(SpecialVector::Tid, Axis::Y));
     program.steps.iter().any(|step| match &step.op {
         Op::Compute(of) => {
             of.sources[..of.count].iter().any(second)

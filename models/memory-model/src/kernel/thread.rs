@@ -1,7 +1,7 @@
 //! A thread's code: the function that it runs, with all that it calls, in instructions of the model.
 
 use ptx_isa::{
-    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Type, arithmetic,
+    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Special, Type, arithmetic,
     flat::{self, AccessKind, Action, Flat, NotInlined, Step},
     syntax::Text,
 };
@@ -36,8 +36,8 @@ pub(super) struct Run<'r> {
     pub flat: &'r Flat,
     /// What its parameters hold, by their index.
     pub arguments: Vec<Option<Value>>,
-    /// The values of special registers, by their names without `%`.
-    pub special: &'r dyn Fn(&str) -> Option<Value>,
+    /// The values of special registers.
+    pub special: &'r dyn Fn(Special) -> Option<Value>,
 }
 
 /// The register that says whether a thread came to a `trap`.
@@ -283,10 +283,12 @@ impl Reader<'_, '_> {
             flat::Operand::Register(register) => Operand::Register(self.register(*register)),
             flat::Operand::Constant(bits) => Operand::Immediate(bits.cast_unsigned()),
             flat::Operand::Symbol(symbol) => Operand::Address(self.object(*symbol)?),
-            flat::Operand::Special(name) => match (self.run.special)(name) {
+            flat::Operand::Special(special) => match (self.run.special)(*special) {
                 Some(value) => Operand::Immediate(value),
                 None => {
-                    return Err(format!("`%{name}` has no value here: say `%{name} = 0` behind the thread's place"));
+                    return Err(format!(
+                        "`%{special}` has no value here: say `%{special} = 0` behind the thread's place"
+                    ));
                 }
             },
             _ => return Err(format!("{} is no register and no number", told(operand))),

@@ -12,7 +12,7 @@
 //!
 //! Each line stands in a comment, of any language. What stands before the first `test` is part of every test of the text.
 
-use ptx_isa::{Type, syntax::TokenKind};
+use ptx_isa::{Special, Type, syntax::TokenKind};
 
 use crate::{
     condition::Condition,
@@ -61,7 +61,7 @@ pub(super) struct ThreadWords {
     /// The index in its CTA; `None` if that follows from the order.
     pub tid: Option<Value>,
     /// Special registers that were given a value.
-    pub special: Vec<(String, Value)>,
+    pub special: Vec<(Special, Value)>,
     pub at: At,
 }
 
@@ -288,8 +288,11 @@ impl Reader<'_> {
             if self.tokens.peek().kind == TokenKind::Dotted {
                 name = format!("{name}.{}", self.tokens.take().text.text);
             }
+            let Ok(special) = name.trim_start_matches('%').parse::<Special>() else {
+                return self.tokens.error_at(word.start, format!("expected a special register, found `{name}`"));
+            };
             self.tokens.expect("=")?;
-            thread.special.push((name, self.tokens.number()?));
+            thread.special.push((special, self.tokens.number()?));
             return Ok(());
         }
         let level = word.text.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -1,5 +1,7 @@
 //! Which threads have different values and predicates.
 
+use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
+
 use super::{Atom, Content, Literal, Meetings, Says, Terms, Value, What};
 use crate::kernel::Varies;
 
@@ -29,8 +31,8 @@ impl Terms {
         let all = |values: &[Value]| values.iter().map(|value| self.varies(*value)).max().unwrap_or(Varies::No);
         Some(match what {
             What::Symbol(_) | What::Allocation(_) | What::Param(..) | What::Unset(_) => Varies::No,
-            What::Special(name) if name.starts_with("tid") || name.starts_with("lane") => Varies::Thread,
-            What::Special(name) if name == "warpid" => Varies::Warp,
+            What::Special(special) if is_of_thread(*special) => Varies::Thread,
+            What::Special(Special::Scalar(SpecialScalar::Warpid)) => Varies::Warp,
             What::Special(_) => Varies::No,
             What::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
             What::Field(value, ..) => self.varies(*value),
@@ -67,7 +69,7 @@ impl Terms {
 
     /// Whether it is the number of the thread in its CTA.
     pub fn is_thread(&self, value: Value) -> bool {
-        matches!(self.only(value), Some(What::Special(name)) if name == "tid.x")
+        matches!(self.only(value), Some(What::Special(Special::Vector(SpecialVector::Tid, Axis::X))))
     }
 
     /// Whether threads are numbered by one register.
@@ -114,5 +116,17 @@ impl Terms {
 
     fn meet(&self, contents: &[(Content, Literal)]) -> Varies {
         contents.iter().map(|(content, _)| self.content_varies(*content)).max().unwrap_or(Varies::No)
+    }
+}
+
+/// Whether threads of one warp have different values of a special register.
+fn is_of_thread(special: Special) -> bool {
+    use SpecialScalar::*;
+    match special {
+        Special::Vector(vector, _) => vector == SpecialVector::Tid,
+        Special::Scalar(scalar) => {
+            matches!(scalar, Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
+        }
+        _ => false,
     }
 }
