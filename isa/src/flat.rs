@@ -34,7 +34,7 @@ use crate::{
     asynchronous::{Asynchronous, Role},
     declaration::{Head, Variable},
     instruction::Fence,
-    module::{Code, Function, Item, Module},
+    module::{Code, Function, InstId, Item, Module},
     runtime::Runtime,
     special::Special,
     target::Sm,
@@ -112,8 +112,12 @@ pub struct Access {
     pub mmio: bool,
     /// `.nc` and `ldu`: the program says that the memory is not written while the kernel runs, so that no order counts.
     pub is_read_only: bool,
+    /// Whether the instruction names its state space.
+    pub names_space: bool,
     /// What `atom` and `red` do.
     pub op: Option<AtomOp>,
+    /// `.noftz`: subnormal numbers are kept.
+    pub keeps_subnormals: bool,
     /// Whether it reads.
     pub reads: bool,
     /// Whether it writes.
@@ -183,6 +187,15 @@ pub enum NotInlined {
     TooLong,
 }
 
+/// What ends where control leaves a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// The function: `ret`, and the end of its code. A kernel's thread ends with it.
+    Function,
+    /// The thread: `exit`.
+    Thread,
+}
+
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum Action {
@@ -215,7 +228,7 @@ pub enum Action {
     /// Control goes to a label: to one of several by the index.
     Jump(Vec<Label>, Option<Operand>),
     /// The function itself ends, or its thread.
-    Leave,
+    Leave(Leaving),
     /// The thread traps.
     Trap,
     /// A call that is not inlined: what it calls, as the module spells it.
@@ -260,7 +273,9 @@ pub enum Action {
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Its line in the text of the module.
+    /// The instruction of the module; of a call, parameters and results are passed by steps of their own.
+    pub at: InstId,
+    /// Its line in the text of the module, for display.
     pub line: u32,
     /// The call that it is in.
     pub call: usize,
@@ -310,8 +325,8 @@ pub struct SymbolName {
 pub struct CallSite {
     /// The function, as the module spells it.
     pub function: String,
-    /// Where it is called: the line, and the call that it is in.
-    pub from: Option<(u32, usize)>,
+    /// Where it is called: the instruction, and the call that it is in.
+    pub from: Option<(InstId, usize)>,
 }
 
 /// How far calls are followed.
@@ -379,7 +394,8 @@ impl Flat {
 
 /// The functions of a module, and its variables.
 pub struct Library<'m> {
-    functions: FxHashMap<&'m str, &'m Function>,
+    /// Each function with its place among those of the module.
+    functions: FxHashMap<&'m str, (u32, &'m Function)>,
     symbols: Vec<SymbolName>,
     by_name: FxHashMap<String, Symbol>,
     /// The number of all dynamic shared memory.
@@ -401,13 +417,15 @@ impl<'m> Library<'m> {
             dynamic: None,
             sm: module.target.split(',').next().and_then(|sm| sm.trim().parse().ok()),
         };
+        let mut count = 0;
         for item in &module.items {
             match item {
                 Item::Function(function) => {
-                    let known = library.functions.entry(&function.name).or_insert(function);
-                    if known.body.is_none() {
-                        *known = function;
+                    let known = library.functions.entry(&function.name).or_insert((count, function));
+                    if known.1.body.is_none() {
+                        *known = (count, function);
                     }
+                    count += 1;
                 }
                 Item::Directive(text) => {
                     Variable::read(text).into_iter().for_each(|variable| library.declare(variable))
@@ -436,7 +454,7 @@ impl<'m> Library<'m> {
 
     /// The functions that other functions call.
     pub fn called(&self) -> FxHashSet<&'m str> {
-        let lines = self.functions.values().flat_map(|function| function.body.iter().flatten());
+        let lines = self.functions.values().flat_map(|(_, function)| function.body.iter().flatten());
         let calls = lines.filter_map(|line| match &line.code {
             Code::Other(other) if other.base() == "call" => Some(&other.reads),
             _ => None,

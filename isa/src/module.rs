@@ -57,6 +57,15 @@ pub struct Function {
     mark: String,
 }
 
+/// An instruction of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstId {
+    /// The place of its function among [`Module::functions`].
+    pub function: u32,
+    /// Its place in the body of the function. The end of the function comes after the last one.
+    pub index: u32,
+}
+
 /// A line of a function's body, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -146,6 +155,11 @@ impl Module {
         })
     }
 
+    /// An instruction, or nothing for the end of a function.
+    pub fn line(&self, id: InstId) -> Option<&Line> {
+        self.functions().nth(id.function as usize)?.body.as_ref()?.get(id.index as usize)
+    }
+
     /// Reads what can be read, with all errors in their order. Of a function that has an error, the body is left out, and so it is
     /// a declaration.
     pub fn read_partly(text: &str) -> (Self, Vec<ModuleError>) {
@@ -184,6 +198,20 @@ impl Function {
     /// A name of the function as the source has it.
     pub(crate) fn source_name<'n>(&self, name: &'n str) -> &'n str {
         name.split(&self.mark).next().unwrap_or(name)
+    }
+}
+
+impl Line {
+    /// The instruction without its guard and its operands, as `ld.global.u32`: for display.
+    pub fn mnemonic(&self) -> Option<&str> {
+        match &self.code {
+            Code::Other(other) => Some(&other.mnemonic),
+            Code::Instruction { guard, .. } => {
+                let mut words = self.text.split_whitespace().skip(usize::from(guard.is_some()));
+                words.next().map(|word| word.trim_end_matches(';'))
+            }
+            Code::Label(_) | Code::Directive(_) | Code::Open | Code::Close => None,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNLIMITED = ["--time-limit", "100000"]
 # After so many seconds a command is given up, which the record says: both sides do the same work.
-PATIENCE = 300
+PATIENCE = 60
 PTX = {
     "check": ["check", "--error-limit", "0", *UNLIMITED],
     "races": ["check", "--races", "--error-limit", "0", *UNLIMITED],
@@ -27,18 +27,18 @@ IR = {"lower": ["lower"], "check": ["check", "--only", "order", "--error-limit",
 COMMANDS = {".ptx": PTX, ".ll": IR, ".mlir": {"lower": ["lower"]}, ".litmus": {"litmus": ["litmus"]}}
 
 
-def inputs(unpacked):
-    """Each input with its name in the record."""
+def inputs(unpacked, every):
+    """Each input with its name in the record; of those in archives, one of so many."""
     folders = [(ROOT, ROOT), (ROOT.parent / "shared", ROOT.parent)]
     for archive in sorted((ROOT.parent / "shared").rglob("*.tar.gz")):
         name = str(archive.relative_to(ROOT.parent)).replace("/", "+").removesuffix(".tar.gz")
         with tarfile.open(archive) as files:
             files.extractall(unpacked / name, filter="data")
     for folder, base in [*folders, (unpacked, unpacked)]:
-        for file in sorted(folder.rglob("*")):
-            place = file.relative_to(base)
-            if file.suffix in COMMANDS and file.is_file() and not place.parts[0].startswith((".", "target")):
-                yield file, str(place).replace("/", "+")
+        places = (file.relative_to(base) for file in sorted(folder.rglob("*")) if file.suffix in COMMANDS)
+        places = [place for place in places if not place.parts[0].startswith((".", "target"))]
+        for place in places[:: every if folder == unpacked else 1]:
+            yield base / place, str(place).replace("/", "+")
 
 
 def record(command, file, output, arguments):
@@ -61,10 +61,11 @@ def main():
     parser.add_argument("command", metavar="COMMAND", type=pathlib.Path)
     parser.add_argument("folder", metavar="FOLDER", type=pathlib.Path)
     parser.add_argument("part", metavar="PART", nargs="?", default="", help="a part of the names of the inputs")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of the inputs in archives, one of so many")
     given = parser.parse_args()
     command, folder, part = str(given.command.resolve()), given.folder, given.part
     with tempfile.TemporaryDirectory() as unpacked, concurrent.futures.ThreadPoolExecutor(2) as workers:
-        for file, name in inputs(pathlib.Path(unpacked)):
+        for file, name in inputs(pathlib.Path(unpacked), given.every):
             if part in name:
                 for question, arguments in COMMANDS[file.suffix].items():
                     output = folder / question / name

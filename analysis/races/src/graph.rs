@@ -60,7 +60,7 @@ impl Block {
 /// The blocks of a kernel, the first of which is where it begins.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
     let ends =
-        |at: usize| matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave | Action::Trap) || is_barrier(at);
+        |at: usize| matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave(_) | Action::Trap) || is_barrier(at);
     let mut is_start = vec![false; flat.steps.len() + 1];
     is_start[0] = true;
     for label in &flat.labels {
@@ -95,7 +95,7 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
             }
             action if ends(end - 1) => {
                 let own = match action {
-                    Action::Leave => End::Leave,
+                    Action::Leave(_) => End::Leave,
                     Action::Trap => End::Trap,
                     _ => End::Barrier(end - 1, following),
                 };

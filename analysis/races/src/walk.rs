@@ -403,7 +403,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             Action::Fence(_)
             | Action::Jump(..)
-            | Action::Leave
+            | Action::Leave(_)
             | Action::Trap
             | Action::Argument { .. }
             | Action::Nothing => self.anything(count),

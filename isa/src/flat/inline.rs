@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Action, CallSite, Flat, Label, LabelName, Library, Limits, NotInlined, Operand, Register, RegisterName, Step,
+    Action, CallSite, Flat, Label, LabelName, Leaving, Library, Limits, NotInlined, Operand, Register, RegisterName, Step,
     Symbol, SymbolName,
 };
 use crate::{
     declaration::{Head, Parameter, Variable},
     instruction::{Guard, Instruction},
-    module::{Code, Function, Jump},
+    module::{Code, Function, InstId, Jump},
     runtime::Runtime,
     syntax::{self, Shape},
     word::{Type, VectorSize},
@@ -19,7 +19,12 @@ use crate::{
 pub(super) struct Frame<'m> {
     /// The number of the call.
     pub number: usize,
+    /// The place of the function among those of the module.
+    index: u32,
     function: &'m Function,
+    /// The instruction that is read, and its line.
+    at: InstId,
+    line: u32,
     pub registers: FxHashMap<String, Register>,
     /// How many bits registers have, by their names or by the beginnings of these; of a vector register, each element.
     widths: FxHashMap<String, u32>,
@@ -75,14 +80,16 @@ impl Flat {
             stack: Vec::new(),
             is_alone,
         };
-        let mut frame = builder.frame(function, None, None);
+        let number = library.functions.get(&*function.name).map_or(0, |(number, _)| *number);
+        let mut frame = builder.frame((number, function), None);
         let parameters = head.parameters.into_iter().map(|parameter| builder.formal(&mut frame, parameter)).collect();
         let results = if is_alone { head.results } else { Vec::new() };
         let results = results.into_iter().map(|result| builder.formal(&mut frame, result)).collect();
         builder.flat.formals = [results, parameters];
         builder.body(&mut frame);
         // What leads nowhere leads to the end.
-        builder.push(&frame, 0, None, Vec::new(), Action::Leave);
+        (frame.at.index, frame.line) = (function.body.as_ref().map_or(0, |body| body.len() as u32), 0);
+        builder.push(&frame, None, Vec::new(), Action::Leave(Leaving::Function));
         let end = builder.flat.steps.len() - 1;
         builder.flat.labels.iter_mut().for_each(|label| label.at = label.at.min(end));
         builder.flat
@@ -105,24 +112,30 @@ impl<'m> Builder<'_, 'm> {
         Operand::Symbol(symbol)
     }
 
-    fn frame(&mut self, function: &'m Function, from: Option<(u32, usize)>, end: Option<Label>) -> Frame<'m> {
-        self.flat.calls.push(CallSite { function: function.name.clone(), from });
+    /// The frame of a function that a frame calls.
+    fn frame(&mut self, (index, function): (u32, &'m Function), from: Option<&Frame<'m>>) -> Frame<'m> {
+        let call = from.map(|from| (from.at, from.number));
+        self.flat.calls.push(CallSite { function: function.name.clone(), from: call });
         Frame {
             number: self.flat.calls.len() - 1,
+            index,
             function,
+            at: from.map_or(InstId { function: index, index: 0 }, |from| from.at),
+            line: from.map_or(0, |from| from.line),
             registers: FxHashMap::default(),
             widths: FxHashMap::default(),
             vectors: FxHashMap::default(),
             symbols: FxHashMap::default(),
             labels: FxHashMap::default(),
             parameters: FxHashMap::default(),
-            end,
+            end: None,
         }
     }
 
     fn body(&mut self, frame: &mut Frame<'m>) {
         self.stack.push(&frame.function.name);
-        for line in frame.function.body.iter().flatten() {
+        for (index, line) in frame.function.body.iter().flatten().enumerate() {
+            (frame.at, frame.line) = (InstId { function: frame.index, index: index as u32 }, line.number);
             let (text, jump) = match &line.code {
                 Code::Label(name) => {
                     let label = self.label(frame, &name.0);
@@ -141,9 +154,9 @@ impl<'m> Builder<'_, 'm> {
             };
             match syntax::statement(&text) {
                 Ok(syntax::Statement::Instruction(instruction)) => {
-                    self.instruction(frame, line.number, &instruction, jump)
+                    self.instruction(frame, &instruction, jump)
                 }
-                _ => self.push(frame, line.number, None, Vec::new(), Action::Unknown(text.into_owned())),
+                _ => self.push(frame, None, Vec::new(), Action::Unknown(text.into_owned())),
             }
         }
         self.stack.pop();
@@ -181,12 +194,12 @@ impl<'m> Builder<'_, 'm> {
     pub fn push(
         &mut self,
         frame: &Frame<'m>,
-        line: u32,
         guard: Option<(Register, bool)>,
         writes: Vec<Option<Register>>,
         action: Action,
     ) {
-        self.flat.steps.push(Step { line, call: frame.number, guard, writes, action });
+        let (at, line) = (frame.at, frame.line);
+        self.flat.steps.push(Step { at, line, call: frame.number, guard, writes, action });
     }
 
     pub fn label(&mut self, frame: &mut Frame<'m>, name: &str) -> Label {
@@ -236,7 +249,6 @@ impl<'m> Builder<'_, 'm> {
     pub fn call(
         &mut self,
         frame: &mut Frame<'m>,
-        line: u32,
         guard: Option<(Register, bool)>,
         instruction: &syntax::Instruction<'_>,
         leaves: bool,
@@ -254,23 +266,23 @@ impl<'m> Builder<'_, 'm> {
             let mut read = |list: &[syntax::Operand<'_>]| list.iter().map(|one| self.operand(frame, one)).collect();
             let (arguments, results) = (read(arguments), read(results));
             let action = Action::Invoke { callee: callee.to_owned(), register, arguments, results };
-            return self.push(frame, line, guard, Vec::new(), action);
+            return self.push(frame, guard, Vec::new(), action);
         }
         let function = self.library.functions.get(callee).copied();
-        let function = match self.inlined(callee, function, leaves) {
-            Ok(function) => function,
-            Err(None) => return self.push(frame, line, guard, Vec::new(), Action::Trap),
+        let (number, function) = match self.inlined(callee, function, leaves) {
+            Ok(found) => found,
+            Err(None) => return self.push(frame, guard, Vec::new(), Action::Trap),
             Err(Some(why)) => {
                 let writes = results.iter().map(|result| self.result(frame, result)).collect();
-                return self.push(frame, line, guard, writes, Action::Call(callee.to_owned(), why));
+                return self.push(frame, guard, writes, Action::Call(callee.to_owned(), why));
             }
         };
         self.lines += function.body.as_ref().map_or(0, Vec::len);
-        let mut inner = self.frame(function, Some((line, frame.number)), None);
+        let mut inner = self.frame((number, function), Some(frame));
         let end = self.new_label(inner.number, None);
         inner.end = Some(end);
         if let Some((register, holds)) = guard {
-            self.push(frame, line, Some((register, !holds)), Vec::new(), Action::Jump(vec![end], None));
+            self.push(frame, Some((register, !holds)), Vec::new(), Action::Jump(vec![end], None));
         }
         let head = Head::read(&function.head);
         let mut back = Vec::new();
@@ -288,7 +300,7 @@ impl<'m> Builder<'_, 'm> {
             let register = self.register(&mut inner, &formal.name);
             let (ty, actual) = (formal.ty.unwrap_or(Type::B64), self.operand(frame, actual));
             if is_in {
-                self.push(&inner, line, None, vec![Some(register)], Action::Pass { ty, from: vec![actual] });
+                self.push(&inner, None, vec![Some(register)], Action::Pass { ty, from: vec![actual] });
             } else if let Operand::Register(actual) = actual {
                 back.push((actual, register, ty));
             }
@@ -296,21 +308,21 @@ impl<'m> Builder<'_, 'm> {
         self.body(&mut inner);
         self.flat.labels[end].at = self.flat.steps.len();
         for (to, from, ty) in back {
-            self.push(frame, line, None, vec![Some(to)], Action::Pass { ty, from: vec![Operand::Register(from)] });
+            self.push(frame, None, vec![Some(to)], Action::Pass { ty, from: vec![Operand::Register(from)] });
         }
         // A label needs an instruction.
-        self.push(frame, line, None, Vec::new(), Action::Nothing);
+        self.push(frame, None, Vec::new(), Action::Nothing);
     }
 
     /// The function whose code stands in place of a call; nothing if the call traps, and else why it stays.
     fn inlined(
         &self,
         callee: &str,
-        function: Option<&'m Function>,
+        function: Option<(u32, &'m Function)>,
         leaves: bool,
-    ) -> Result<&'m Function, Option<NotInlined>> {
+    ) -> Result<(u32, &'m Function), Option<NotInlined>> {
         let runtime = Runtime::of(callee);
-        let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
+        let Some((found, body)) = function.and_then(|found| Some((found, found.1.body.as_ref()?))) else {
             return Err(match runtime {
                 _ if leaves => None,
                 Some(Runtime::Ends) => None,
@@ -326,7 +338,7 @@ impl<'m> Builder<'_, 'm> {
         if self.stack.len() >= self.limits.depth || self.lines + body.len() > self.limits.lines {
             return Err(Some(NotInlined::TooLong));
         }
-        Ok(function)
+        Ok(found)
     }
 
     /// Where a parameter or result of a call is: the outermost call that has it, and its name there.

@@ -1,7 +1,7 @@
 //! An instruction as what it does.
 
 use super::{
-    Access, AccessKind, Action, Barrier, Operand, Register,
+    Access, AccessKind, Action, Barrier, Leaving, Operand, Register,
     inline::{Builder, Frame},
 };
 use crate::{
@@ -47,13 +47,13 @@ fn is_memory(operand: &Syntax<'_>) -> bool {
 }
 
 impl<'m> Builder<'_, 'm> {
-    pub fn instruction(&mut self, frame: &mut Frame<'m>, line: u32, of: &syntax::Instruction<'_>, jump: &Jump) {
+    pub fn instruction(&mut self, frame: &mut Frame<'m>, of: &syntax::Instruction<'_>, jump: &Jump) {
         let guard = of.guard.map(|guard| (self.register(frame, guard.predicate.text), !guard.negated));
         let modifiers = of.modifiers.iter().map(|word| word.text);
         let words: Vec<&str> = std::iter::once(of.mnemonic.text).chain(modifiers).collect();
         let Some(row) = Mnemonic::of(&words.join(".")) else {
             let writes = of.operands.first().map_or(Vec::new(), |operand| self.written(frame, operand));
-            return self.push(frame, line, guard, writes, Action::Unknown(words.join(".")));
+            return self.push(frame, guard, writes, Action::Unknown(words.join(".")));
         };
         let action = match row.control {
             Control::Jump => {
@@ -67,9 +67,10 @@ impl<'m> Builder<'_, 'm> {
             Control::Leave => match (words[0], frame.end) {
                 ("trap", _) => Action::Trap,
                 ("ret", Some(end)) => Action::Jump(vec![end], None),
-                _ => Action::Leave,
+                ("exit", _) => Action::Leave(Leaving::Thread),
+                _ => Action::Leave(Leaving::Function),
             },
-            Control::Call => return self.call(frame, line, guard, of, *jump == Jump::Out),
+            Control::Call => return self.call(frame, guard, of, *jump == Jump::Out),
             Control::Next => {
                 let results = match of.operands.first() {
                     Some(first) if is_memory(first) => 0,
@@ -78,10 +79,10 @@ impl<'m> Builder<'_, 'm> {
                 let reading = Reading { of, words: &words, row, results };
                 let writes = of.operands[..results].iter().flat_map(|operand| self.written(frame, operand)).collect();
                 let (action, writes) = self.action(frame, &reading, writes);
-                return self.push(frame, line, guard, writes, action);
+                return self.push(frame, guard, writes, action);
             }
         };
-        self.push(frame, line, guard, Vec::new(), action);
+        self.push(frame, guard, Vec::new(), action);
     }
 
     fn action(
@@ -104,7 +105,7 @@ impl<'m> Builder<'_, 'm> {
                     let written = report.map_or(Vec::new(), |index| self.written(frame, &of.of.operands[index]));
                     return (Action::Asynchronous(Box::new(form), arguments), [writes, written].concat());
                 }
-                Err(_) if first == "griddepcontrol" || of.has("prefetch") => Action::Nothing,
+                Err(_) if of.has("prefetch") => Action::Nothing,
                 Err(_) => Action::Unknown(of.mnemonic()),
             },
             _ if is_fence => fence(of),
@@ -162,7 +163,8 @@ impl<'m> Builder<'_, 'm> {
         let has_data = of.row.writes || of.words[0] == "wmma";
         let has_data = has_data && kind != AccessKind::Discard;
         let address = of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand));
-        let space = of.words[1..].iter().find_map(|word| word.parse().ok()).or_else(|| self.named_space(&address));
+        let named: Option<Space> = of.words[1..].iter().find_map(|word| word.parse().ok());
+        let space = named.or_else(|| self.named_space(&address));
         let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| has_data);
         Action::Access(Access {
             kind,
@@ -174,7 +176,9 @@ impl<'m> Builder<'_, 'm> {
             scope: of.find(),
             mmio: of.has("mmio"),
             is_read_only: of.has("nc") || of.words[0] == "ldu",
+            names_space: named.is_some(),
             op: is_update.then(|| of.find()).flatten(),
+            keeps_subnormals: of.has("noftz"),
             reads: of.row.reads,
             writes: of.row.writes,
             data: data.map(|operand| self.operand(frame, operand)).collect(),

@@ -5,7 +5,7 @@ mod fast;
 mod touched;
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
+    Asynchronous, AtomOp, Fence, InstId, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
 };
@@ -234,8 +234,6 @@ pub enum Op {
     Matrix(Box<Matrix>),
     /// Textures and surfaces hold zeros: registers that become 0, and the instruction.
     Texture(Vec<Option<Reg>>, String),
-    /// It waits for a moment.
-    Pause,
     /// It waits for the grids in front.
     GridWait,
     Unsupported(String),
@@ -292,6 +290,8 @@ pub struct Matrix {
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Step {
+    /// The instruction of the module.
+    pub at: InstId,
     /// Its line.
     pub line: u32,
     /// A predicate, and what it must be.
@@ -339,8 +339,8 @@ pub struct Program {
     pub arrives_early: bool,
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
-    /// By line of PTX, the mnemonic.
-    pub mnemonics: rustc_hash::FxHashMap<u32, String>,
+    /// The mnemonics of the instructions, for reports.
+    pub mnemonics: rustc_hash::FxHashMap<InstId, String>,
 }
 
 /// Constant memory, of which addresses may have 32 bits: where each variable begins in these, its bytes, and where it begins in all memory.

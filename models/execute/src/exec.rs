@@ -231,7 +231,7 @@ impl Machine<'_> {
             Op::Access(of) => self.access(cta, warp, pc, base, lanes, of),
             Op::Parameter(results, at, ty) => self.parameters(warp, base, lanes, results, *at, *ty),
             Op::Fence(fence) => self.fence(cta, warp, lanes, fence.sem, fence.scope),
-            Op::Nothing | Op::Pause => {}
+            Op::Nothing => {}
             Op::GridWait => {
                 for (_, thread) in Self::threads(warp, lanes) {
                     cta.order[thread as usize].clock.acquire(&self.end);

@@ -76,7 +76,7 @@ impl Program {
     pub fn lacks(&self) -> Vec<Lack> {
         let lack = |step: &crate::code::Step| {
             let (reason, ends) = why(&step.op)?;
-            let instruction = self.mnemonics.get(&step.line).cloned().unwrap_or_default();
+            let instruction = self.mnemonics.get(&step.at).cloned().unwrap_or_default();
             Some(Lack { line: step.line, instruction, reason, ends })
         };
         let mut all: Vec<Lack> = self.steps.iter().filter_map(lack).collect();

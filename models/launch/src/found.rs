@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
-        let site = |line| Site { line, source: None, instruction: "st".into(), thread: [0; 3], cta: [0; 3] };
+        let site = |line| Site { at: None, line, source: None, instruction: "st".into(), thread: [0; 3], cta: [0; 3] };
         Finding {
             kind,
             site: site(line),

@@ -88,7 +88,7 @@ fn reached(code: &Flat) -> Vec<CodeBlock> {
         if let Action::Jump(targets, _) = &op.action {
             targets.iter().for_each(|target| begins[place(*target)] = true);
         }
-        if matches!(op.action, Action::Jump(..) | Action::Leave | Action::Trap) {
+        if matches!(op.action, Action::Jump(..) | Action::Leave(_) | Action::Trap) {
             begins[index + 1] = true;
         }
     }
@@ -103,7 +103,7 @@ fn reached(code: &Flat) -> Vec<CodeBlock> {
         if let Action::Jump(targets, _) = &last.action {
             all.extend(targets.iter().map(|target| number[place(*target)]));
         }
-        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave | Action::Trap);
+        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave(_) | Action::Trap);
         if goes_on {
             all.push(number[end]);
         }

@@ -293,7 +293,7 @@ impl Walker<'_> {
             self.op(block, index);
         }
         if let Some(last) = own.ops.clone().last()
-            && matches!(self.code.steps[last].action, Action::Jump(..) | Action::Leave | Action::Trap)
+            && matches!(self.code.steps[last].action, Action::Jump(..) | Action::Leave(_) | Action::Trap)
         {
             self.walked.branches[block] = self.guard(&self.code.steps[last]);
         }
@@ -529,7 +529,7 @@ impl Walker<'_> {
         self.at = (block, index);
         let code = self.code;
         let op = &code.steps[index];
-        if let (Action::Nothing | Action::Jump(..) | Action::Leave | Action::Trap, []) = (&op.action, &op.writes[..]) {
+        if let (Action::Nothing | Action::Jump(..) | Action::Leave(_) | Action::Trap, []) = (&op.action, &op.writes[..]) {
             return;
         }
         let guard = self.guard(op).unwrap_or(Literal::TRUE);

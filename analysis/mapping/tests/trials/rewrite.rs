@@ -325,7 +325,7 @@ fn read(text: &str, of: &Program<Ptx>) -> Program<Ptx> {
                     });
                     Instruction::Branch { when, target }
                 }
-                Action::Leave => continue,
+                Action::Leave(_) => continue,
                 other => panic!("{other:?}"),
             };
             code.push(instruction.into());

@@ -40,7 +40,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     let mut leaders = BTreeSet::from([0, lines.len()]);
     leaders.extend(flat.labels.iter().map(|label| label.at));
     for (index, step) in flat.steps.iter().enumerate().take(lines.len()) {
-        if matches!(step.action, Action::Jump(..) | Action::Leave | Action::Trap) {
+        if matches!(step.action, Action::Jump(..) | Action::Leave(_) | Action::Trap) {
             leaders.insert(index + 1);
         }
         if is_guarded(index) {
@@ -78,9 +78,9 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
                     Action::Jump(labels, _) => {
                         (labels.iter().map(|label| begins[&flat.labels[*label].at]).collect(), End::Return)
                     }
-                    Action::Leave if last.guard.is_some() => (vec![leaves], End::Return),
+                    Action::Leave(_) if last.guard.is_some() => (vec![leaves], End::Return),
                     Action::Trap if last.guard.is_some() => (vec![traps], End::Return),
-                    Action::Leave => (Vec::new(), End::Return),
+                    Action::Leave(_) => (Vec::new(), End::Return),
                     Action::Trap => (Vec::new(), End::Never),
                     _ => (vec![falls], End::Return),
                 };
@@ -210,7 +210,6 @@ impl Reader<'_, '_> {
             Action::Barrier(_) => Some(EventKind::Barrier),
             Action::Invoke { callee, .. } => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
             Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown(_) => unknown(),
-            Action::Nothing if mnemonic(text).starts_with("griddepcontrol") => unknown(),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! Functions in the flat form of `isa/` as programs.
 
 use ptx_isa::{
-    Asynchronous, Code, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
+    Asynchronous, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
-    flat::{self, AccessKind, Action, Flat, Library, Operand},
+    flat::{self, AccessKind, Action, Flat, Leaving, Library, Operand},
 };
 use rustc_hash::FxHashMap;
 
@@ -38,19 +38,18 @@ pub fn decode(
     let mut program = Program::default();
     let mut shared = Shared::default();
     let names: FxHashMap<&str, usize> = functions.iter().enumerate().map(|(index, one)| (&*one.name, index)).collect();
-    let frames: Vec<Frame<'_>> = flats
-        .iter()
+    let frames: Vec<Frame<'_>> = std::iter::zip(&functions, &flats)
         .enumerate()
-        .map(|(index, flat)| Frame::of(flat, index == 0, &names, global, &mut shared, place))
+        .map(|(index, (function, flat))| Frame::of(function, flat, index == 0, &names, global, &mut shared, place))
         .collect();
     shared.lay_out(&mut program);
-    for (function, mut frame) in functions.iter().zip(frames) {
+    for mut frame in frames {
         for symbol in &mut frame.symbols {
             if let Home::Shared(key) = symbol {
                 *symbol = Home::At(shared.offsets.get(&**key).copied().unwrap_or(0));
             }
         }
-        frame.decode(function, &shared.constants, &mut program);
+        frame.decode(&shared.constants, &mut program);
     }
     program.constants = shared.constants;
     if !program.multiplies {
@@ -122,6 +121,7 @@ fn natural(variable: &Variable) -> u64 {
 
 /// A function that is decoded.
 struct Frame<'f> {
+    function: &'f ptx_isa::Function,
     flat: &'f Flat,
     names: &'f FxHashMap<&'f str, usize>,
     is_kernel: bool,
@@ -130,12 +130,11 @@ struct Frame<'f> {
     symbols: Vec<Home>,
     local: u64,
     parameters: Vec<Parameter>,
-    /// By line.
-    mnemonics: FxHashMap<u32, String>,
 }
 
 impl<'f> Frame<'f> {
     fn of(
+        function: &'f ptx_isa::Function,
         flat: &'f Flat,
         is_kernel: bool,
         names: &'f FxHashMap<&'f str, usize>,
@@ -149,6 +148,7 @@ impl<'f> Frame<'f> {
             words += if register.bits > 64 { 2 } else { 1 };
         }
         let mut frame = Self {
+            function,
             flat,
             names,
             is_kernel,
@@ -157,7 +157,6 @@ impl<'f> Frame<'f> {
             symbols: Vec::new(),
             local: 0,
             parameters: Vec::new(),
-            mnemonics: FxHashMap::default(),
         };
         let formals: Vec<usize> = match is_kernel {
             true => flat.formals.iter().flatten().filter_map(symbol).collect(),
@@ -213,7 +212,7 @@ impl<'f> Frame<'f> {
         at as i64
     }
 
-    fn decode(&mut self, function: &ptx_isa::Function, constants: &Constants, program: &mut Program) {
+    fn decode(&mut self, constants: &Constants, program: &mut Program) {
         let entry = program.steps.len() as Pc;
         let passed = |operand: &Operand| match operand {
             Operand::Symbol(symbol) => self.passed(*symbol),
@@ -225,18 +224,6 @@ impl<'f> Frame<'f> {
         if self.is_kernel {
             program.parameters.clone_from(&self.parameters);
         }
-        for line in function.body.iter().flatten() {
-            let mnemonic = match &line.code {
-                Code::Other(other) => other.mnemonic.clone(),
-                Code::Instruction { .. } => {
-                    let words = line.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or("");
-                    words.trim_end_matches(';').to_owned()
-                }
-                _ => continue,
-            };
-            self.mnemonics.insert(line.number, mnemonic);
-        }
-        program.mnemonics.extend(self.mnemonics.iter().map(|(line, mnemonic)| (*line, mnemonic.clone())));
         for step in &self.flat.steps {
             let guard = step.guard.map(|(register, holds)| (self.registers[register], holds));
             let op = self.op(step, entry, constants).unwrap_or_else(Op::Unsupported);
@@ -245,7 +232,11 @@ impl<'f> Frame<'f> {
             let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
             program.masks_peers |= matches!(&op, Op::Compute(of) if of.sources.iter().any(masks));
             program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
-            program.steps.push(Step { line: step.line, guard, op });
+            let mnemonic = self.mnemonic(step);
+            if !mnemonic.is_empty() {
+                program.mnemonics.entry(step.at).or_insert_with(|| mnemonic.to_owned());
+            }
+            program.steps.push(Step { at: step.at, line: step.line, guard, op });
         }
     }
 
@@ -383,8 +374,8 @@ impl<'f> Frame<'f> {
                 _ => return Err("a write to a parameter of the kernel".into()),
             },
             Action::Access(access) if access.kind == AccessKind::Matrix => {
-                let words = self.mnemonic_words(step);
-                let address = match words.iter().any(|word| word.parse::<Space>().is_ok()) {
+                let words = self.mnemonic(step).split('.').map(str::to_owned).collect();
+                let address = match access.names_space {
                     true => self.given(&access.address),
                     false => self.given_generic(&access.address),
                 };
@@ -416,11 +407,8 @@ impl<'f> Frame<'f> {
             Action::Jump(labels, Some(index)) => {
                 Op::JumpIndexed(self.source(index), labels.iter().map(|label| self.target(*label, entry)).collect())
             }
-            Action::Leave => match self.mnemonic_words(step)[0].as_str() {
-                "exit" => Op::Exit,
-                _ if self.is_kernel => Op::Exit,
-                _ => Op::Return,
-            },
+            Action::Leave(Leaving::Function) if !self.is_kernel => Op::Return,
+            Action::Leave(_) => Op::Exit,
             Action::Trap => Op::Trap,
             Action::Invoke { callee, register, arguments, results } => {
                 let passed = |operand: &Operand| match operand {
@@ -437,10 +425,6 @@ impl<'f> Frame<'f> {
                     (arguments.iter().map(passed).collect(), results.iter().map(passed).collect());
                 Op::Invoke(Box::new(Invoke { callee, arguments, results }))
             }
-            Action::Nothing if step.writes.is_empty() => match self.mnemonic_words(step)[0].as_str() {
-                "nanosleep" => Op::Pause,
-                _ => Op::Nothing,
-            },
             Action::Nothing => Op::Nothing,
             Action::Elsewhere(mnemonic) if !mnemonic.starts_with("multimem") => {
                 Op::Texture(self.regs(step), mnemonic.clone())
@@ -450,22 +434,20 @@ impl<'f> Frame<'f> {
     }
 
     fn barrier(&self, barrier: &flat::Barrier, step: &flat::Step) -> Op {
-        let words = self.mnemonic_words(step);
-        let aligned = words[0] == "bar" || words.iter().any(|word| word == "aligned");
         let own = Barrier {
             id: self.source(&barrier.id),
             threads: barrier.threads.as_ref().map(|threads| self.source(threads)),
             waits: barrier.waits,
             reduces: barrier.reduces.as_ref().map(|(how, p)| (*how, self.source(p))),
-            aligned,
+            aligned: barrier.aligned,
         };
         Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
     }
 
-    /// The words of the instruction in the text.
-    fn mnemonic_words(&self, step: &flat::Step) -> Vec<String> {
-        let mnemonic = self.mnemonics.get(&step.line).map_or("", |mnemonic| mnemonic);
-        mnemonic.split('.').map(str::to_owned).collect()
+    /// The instruction without its operands, as the text has it.
+    fn mnemonic(&self, step: &flat::Step) -> &'f str {
+        let line = self.function.body.as_ref().and_then(|body| body.get(step.at.index as usize));
+        line.and_then(ptx_isa::Line::mnemonic).unwrap_or_default()
     }
 
     /// An access of the thread's own memory.
@@ -516,14 +498,14 @@ impl<'f> Frame<'f> {
         if access.kind == AccessKind::Discard {
             return Ok(self.discard(access));
         }
-        let words = self.mnemonic_words(step);
-        let ty = access.ty.ok_or_else(|| words.join("."))?;
+        let unknown = || self.mnemonic(step).to_owned();
+        let ty = access.ty.ok_or_else(unknown)?;
         let mut data = self.sources(&access.data);
         let rmw = match access.kind {
             AccessKind::Atom | AccessKind::Red => {
-                let op = access.op.ok_or_else(|| words.join("."))?;
+                let op = access.op.ok_or_else(unknown)?;
                 // Of f32, global memory flushes subnormal numbers and shared memory does not.
-                let flushes = ty == Type::F32 && !words.iter().any(|word| word == "noftz");
+                let flushes = ty == Type::F32 && !access.keeps_subnormals;
                 let subnormals = match access.space {
                     Some(space) if space.is_shared() => Subnormals::Kept,
                     _ if flushes => Subnormals::Flushed,

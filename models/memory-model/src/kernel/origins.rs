@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    Code, Module, Places,
+    Code, InstId, Module, Places,
     flat::{Flat, Step},
     syntax::{self, Text, TokenKind},
 };
@@ -13,8 +13,8 @@ use super::{
     names::shown,
 };
 
-/// The instructions of a module, by their lines.
-pub(super) struct Origins<'m>(HashMap<u32, Origin<'m>>);
+/// The instructions of a module.
+pub(super) struct Origins<'m>(HashMap<InstId, Origin<'m>>);
 
 struct Origin<'m> {
     text: &'m str,
@@ -25,12 +25,13 @@ struct Origin<'m> {
 impl<'m> Origins<'m> {
     pub fn of(module: &'m Module, places: &'m Places) -> Self {
         let mut origins = HashMap::new();
-        for function in module.functions() {
+        for (function, own) in module.functions().enumerate() {
             let mut here: &[SourceLine] = &[];
-            for line in function.body.iter().flatten() {
+            for (index, line) in own.body.iter().flatten().enumerate() {
+                let at = InstId { function: function as u32, index: index as u32 };
                 match line.code {
                     Code::Directive(_) => here = places.at(line.number).unwrap_or(here),
-                    _ => drop(origins.insert(line.number, Origin { text: &line.text, places: here })),
+                    _ => drop(origins.insert(at, Origin { text: &line.text, places: here })),
                 }
             }
         }
@@ -39,11 +40,11 @@ impl<'m> Origins<'m> {
 
     /// Where an instruction of a thread stands, and its calls.
     pub fn line(&self, flat: &Flat, step: &Step) -> Line {
-        let Some(origin) = self.0.get(&step.line) else { return Line::default() };
+        let Some(origin) = self.0.get(&step.at) else { return Line::default() };
         let mut places = origin.places.to_vec();
         let outward = std::iter::successors(flat.calls[step.call].from, |(_, call)| flat.calls[*call].from);
-        for (line, _) in outward {
-            places.extend(self.0.get(&line).into_iter().flat_map(|call| call.places).cloned());
+        for (at, _) in outward {
+            places.extend(self.0.get(&at).into_iter().flat_map(|call| call.places).cloned());
         }
         Line { number: step.line, text: demangled(origin.text), places, wrong: None }
     }

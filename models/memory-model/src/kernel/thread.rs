@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
                 [target] => Ok(vec![Instruction::Branch { when: None, target: self.label(target) }]),
                 _ => Err("a branch to several labels".into()),
             },
-            Action::Leave => {
+            Action::Leave(_) => {
                 let target = label(self.thread(), END);
                 Ok(vec![Instruction::Branch { when: None, target }])
             }
