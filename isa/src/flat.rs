@@ -34,7 +34,7 @@ use crate::{
     asynchronous::{Asynchronous, Role},
     declaration::{Head, Variable},
     instruction::Fence,
-    module::{Code, Function, InstId, Item, Module},
+    module::{Code, Function, InstId, InstPlace, Item, Module},
     runtime::Runtime,
     special::Special,
     target::Sm,
@@ -285,6 +285,13 @@ pub struct Step {
     pub writes: Vec<Option<Register>>,
     /// What it does.
     pub action: Action,
+}
+
+impl Step {
+    /// The instruction with its line.
+    pub fn place(&self) -> InstPlace {
+        InstPlace { line: self.line, id: Some(self.at) }
+    }
 }
 
 /// A register of one call.

@@ -63,7 +63,7 @@ pub use self::{
     declaration::{Head, Initial, Parameter, Variable, short_name},
     form::{Form, takes},
     instruction::*,
-    module::{Code, Function, InstId, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
+    module::{Code, Function, InstId, InstPlace, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     places::{Places, SourceLine, own},
     print::{Names, PtxNames},

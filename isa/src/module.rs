@@ -66,6 +66,21 @@ pub struct InstId {
     pub index: u32,
 }
 
+/// An instruction, and the line that is shown for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstPlace {
+    /// The line in the text of the module, from 1.
+    pub line: u32,
+    /// The instruction; nothing for a kernel as a whole.
+    pub id: Option<InstId>,
+}
+
+impl Display for InstPlace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.line)
+    }
+}
+
 /// A line of a function's body, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -158,6 +173,14 @@ impl Module {
     /// An instruction, or nothing for the end of a function.
     pub fn line(&self, id: InstId) -> Option<&Line> {
         self.functions().nth(id.function as usize)?.body.as_ref()?.get(id.index as usize)
+    }
+
+    /// The first instruction on a line of the text.
+    pub fn first_on(&self, line: u32) -> Option<InstPlace> {
+        self.functions().enumerate().find_map(|(function, own)| {
+            let index = own.body.as_ref()?.iter().position(|of| of.number == line && of.mnemonic().is_some())?;
+            Some(InstPlace { line, id: Some(InstId { function: function as u32, index: index as u32 }) })
+        })
     }
 
     /// Reads what can be read, with all errors in their order. Of a function that has an error, the body is left out, and so it is

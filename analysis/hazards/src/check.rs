@@ -92,10 +92,10 @@ pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) 
     report.findings.extend(reuse::findings(&graph));
     report.findings.extend(initialized::findings(&graph));
     report.findings.extend(launched::findings(&graph, &barriers));
-    report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
+    report.findings.sort_by_key(|finding| (finding.at, finding.rule, finding.first, finding.verdict));
     // The copies of a loop's first rounds show the same finding.
     report.findings.dedup_by(|next, one| {
-        (next.line, next.rule, next.first, &next.message) == (one.line, one.rule, one.first, &one.message)
+        (next.at, next.rule, next.first, &next.message) == (one.at, one.rule, one.first, &one.message)
     });
     report.unchecked = if too_large { synchronizations } else { forms::unchecked(&flow, &report.findings) };
     report

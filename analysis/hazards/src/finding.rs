@@ -1,5 +1,6 @@
 //! What the check finds.
 
+use ptx_isa::InstPlace;
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
 use crate::cause::Cause;
@@ -20,7 +21,7 @@ impl Report {
     #[must_use]
     pub fn distinct(mut self) -> Self {
         self.findings.dedup_by(|a, b| {
-            (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
+            (a.at, a.first, a.rule, a.verdict, &a.message) == (b.at, b.first, b.rule, b.verdict, &b.message)
         });
         self
     }
@@ -31,10 +32,10 @@ impl Report {
 pub struct Finding {
     /// The kernel.
     pub kernel: String,
-    /// The line at which it shows: the second of two accesses, or what is not needed.
-    pub line: u32,
-    /// The line of the first access.
-    pub first: Option<u32>,
+    /// The instruction at which it shows: the second of two accesses, or what is not needed.
+    pub at: InstPlace,
+    /// The first access.
+    pub first: Option<InstPlace>,
     /// Which rule; none where nothing is known.
     pub rule: Option<Rule>,
     /// What is known.
@@ -45,40 +46,40 @@ pub struct Finding {
     pub lacks_fence: bool,
     /// What would mend it.
     pub remedy: Option<Remedy>,
-    /// Lines between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
+    /// Instructions between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
     /// is made of them.
-    pub path: Vec<u32>,
+    pub path: Vec<InstPlace>,
     /// What is not known, where that is why it cannot be told.
     pub cause: Option<Cause>,
     /// The other pairs of accesses of which the same is said.
     pub others: Vec<Pair>,
 }
 
-/// The lines of two accesses, and of what is between them.
+/// Two accesses, and what is between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// That of the second, or of what is wrong alone.
-    pub line: u32,
-    /// That of the first.
-    pub first: Option<u32>,
+    /// The second, or what is wrong alone.
+    pub at: InstPlace,
+    /// The first.
+    pub first: Option<InstPlace>,
     /// The synchronization that it is about: the last one in front of the second access. Where there is none, this is what is missing, and
     /// the access stands for it.
-    pub synchronization: u32,
+    pub synchronization: InstPlace,
 }
 
 impl Pair {
     /// What is wrong alone.
-    pub fn alone(line: u32) -> Self {
-        Self { line, first: None, synchronization: line }
+    pub fn alone(at: InstPlace) -> Self {
+        Self { at, first: None, synchronization: at }
     }
 }
 
 impl Finding {
-    /// A finding of one line, of which nothing more is said.
-    pub fn new(kernel: &str, line: u32, verdict: Verdict, message: String) -> Self {
+    /// A finding of one instruction, of which nothing more is said.
+    pub fn new(kernel: &str, at: InstPlace, verdict: Verdict, message: String) -> Self {
         Self {
             kernel: kernel.to_owned(),
-            line,
+            at,
             first: None,
             rule: None,
             verdict,
@@ -93,8 +94,8 @@ impl Finding {
 
     /// The pair that it names.
     pub fn pair(&self) -> Pair {
-        let synchronization = self.path.iter().rfind(|line| **line != self.line).copied().unwrap_or(self.line);
-        Pair { line: self.line, first: self.first, synchronization }
+        let synchronization = self.path.iter().rfind(|at| **at != self.at).copied().unwrap_or(self.at);
+        Pair { at: self.at, first: self.first, synchronization }
     }
 
     /// All pairs of which it is said.
@@ -221,7 +222,7 @@ impl Remedy {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edit {
     /// The line next to which it stands.
-    pub line: u32,
+    pub at: InstPlace,
     /// On which side.
     pub position: Position,
     /// The instruction, without its semicolon.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::Scope;
+use ptx_isa::{InstPlace, Scope};
 pub use ptx_memory_model::{
     asynchronous::{Committed, Group as Groups, TensorWait as Direction},
     ptx::TensorFence as Side,
@@ -45,11 +45,18 @@ pub struct Kernel {
     /// The names of the variables in global memory that a kernel of the module writes.
     pub written: Vec<String>,
     /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
-    pub unread: Vec<(u32, String)>,
+    pub unread: Vec<(InstPlace, String)>,
     /// Whether some of these are asynchronous instructions, of which it is not known what they order.
     pub has_unknown_order: bool,
     /// What the assembler makes into something else for the target: a line, and what.
-    pub assembled: Vec<(u32, String)>,
+    pub assembled: Vec<(InstPlace, String)>,
+}
+
+impl Kernel {
+    /// The place of what is known of the kernel as a whole.
+    pub fn place(&self) -> InstPlace {
+        InstPlace { line: self.line, id: None }
+    }
 }
 
 /// A basic block.
@@ -315,8 +322,8 @@ pub struct Semantics {
 /// Something that happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The line of the PTX.
-    pub line: u32,
+    /// The instruction.
+    pub at: InstPlace,
     /// What holds of a thread that does it, besides what holds of those that come here.
     pub guard: Vec<Condition>,
     /// What it is.

@@ -1,6 +1,6 @@
 //! Findings as litmus tests: the two accesses, and what synchronizes between them.
 
-use ptx_isa::{Scope, Type};
+use ptx_isa::{InstPlace, Scope, Type};
 use ptx_memory_model::{
     asynchronous::{
         self, Asynchronous, Completion, CtaGroup, MbarrierOperation, Memory, OperationKind, Phase, Through,
@@ -55,8 +55,8 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
         return None;
     }
     let graph = EventGraph::new(kernel);
-    let (first, second) = (events(kernel, first_line), events(kernel, finding.line));
-    let tells = |line: &u32| events(kernel, *line).into_iter().any(|(_, event)| is_told(event));
+    let (first, second) = (events(kernel, first_line), events(kernel, finding.at));
+    let tells = |at: &InstPlace| events(kernel, *at).into_iter().any(|(_, event)| is_told(event));
     // What a thread does up to where it tells others; the rest is that of those who learn of it.
     let told = finding.path.iter().position(tells).map_or(0, |at| at + 1);
     for &(place, one) in &first {
@@ -78,25 +78,26 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
     None
 }
 
-/// What a line has, with where that is.
-fn events(kernel: &Kernel, line: u32) -> Vec<((usize, usize), &Event)> {
+/// The events of an instruction, with their places.
+fn events(kernel: &Kernel, at: InstPlace) -> Vec<((usize, usize), &Event)> {
     // Another round of a loop shows nothing more.
     let is_elsewhere = |copy: bool| {
         let blocks = kernel.blocks.iter().filter(|block| block.is_copy == copy);
-        blocks.flat_map(|block| &block.events).any(|event| event.line == line)
+        blocks.flat_map(|block| &block.events).any(|event| event.at == at)
     };
     let copies = !is_elsewhere(false);
     let blocks = kernel.blocks.iter().enumerate().filter(|(_, block)| block.is_copy == copies);
-    let all = blocks.flat_map(|(block, of)| of.events.iter().enumerate().map(move |(at, event)| ((block, at), event)));
-    all.filter(|(_, event)| event.line == line).collect()
+    let all =
+        blocks.flat_map(|(block, of)| of.events.iter().enumerate().map(move |(index, event)| ((block, index), event)));
+    all.filter(|(_, event)| event.at == at).collect()
 }
 
-/// The events of lines, each once.
-fn between<'k>(kernel: &'k Kernel, lines: &[u32]) -> Vec<&'k Event> {
+/// The events of instructions, each once.
+fn between<'k>(kernel: &'k Kernel, places: &[InstPlace]) -> Vec<&'k Event> {
     let mut all: Vec<&Event> = Vec::new();
-    for line in lines {
-        for (_, event) in events(kernel, *line) {
-            if !all.iter().any(|other| other.line == event.line && other.kind == event.kind) {
+    for at in places {
+        for (_, event) in events(kernel, *at) {
+            if !all.iter().any(|other| other.at == event.at && other.kind == event.kind) {
                 all.push(event);
             }
         }
@@ -451,10 +452,10 @@ impl<'k> Test<'k> {
         found == [first, second] || found == [second, first]
     }
 
-    fn litmus(self, finding: &Finding, first: u32) -> Litmus {
+    fn litmus(self, finding: &Finding, first: InstPlace) -> Litmus {
         let name: String = finding.kernel.chars().filter(|of| of.is_ascii_graphic()).collect();
         Litmus {
-            name: format!("{name}, lines {first} and {}", finding.line),
+            name: format!("{name}, lines {first} and {}", finding.at),
             comments: vec![finding.message.replace(['"', '\n'], "'")],
             program: self.program,
             condition: Condition { quantifier: Quantifier::Exists, formula: Formula::True },

@@ -15,7 +15,7 @@ use ptx_execute::{
     Assumption, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule,
     Site, Tried, Value, search,
 };
-use ptx_isa::Module;
+use ptx_isa::{InstPlace, Module};
 use web_time::Instant;
 
 pub use self::class::Class;
@@ -66,7 +66,7 @@ pub struct Witness {
 
 impl Witness {
     /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
-    pub fn lines(&self) -> (u32, u32) {
+    pub fn lines(&self) -> (InstPlace, InstPlace) {
         lines(&self.found)
     }
 
@@ -282,7 +282,7 @@ impl Search<'_> {
     /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
     fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
         for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
-            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.line == found.site.line;
+            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.at == found.site.place();
             let Some(shown) = self.proposed.iter().position(is_it) else { continue };
             // Another grid may write other values.
             let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
@@ -309,12 +309,12 @@ impl Search<'_> {
             let is_shown = |finding: &Finding| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
             self.proposed.iter().position(|finding| is_shown(finding) && says(finding))
         };
-        let is_own = |own: Pair| (own.first.unwrap_or(own.line), own.line) == pair(found);
+        let is_own = |own: Pair| (own.first.unwrap_or(own.at), own.at) == pair(found);
         let named = position(&|finding| is_own(finding.pair()));
         let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
         let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
-        let single = |finding: &Finding| is_alone && finding.line == found.site.line;
+        let single = |finding: &Finding| is_alone && finding.at == found.site.place();
         let exact = exact.or_else(|| position(&single));
         exact.or_else(|| position(&|finding| is_by_rule(finding, found)))
     }
@@ -355,11 +355,11 @@ fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
 /// Whether an execution shows what a rule says, at other lines than the check names.
 fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     let (least, most) = lines(found);
-    let names = |line| line == finding.line || Some(line) == finding.first;
+    let names = |line| line == finding.at || Some(line) == finding.first;
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
         Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
-            finding.verdict == Verdict::Note && finding.first == Some(found.site.line)
+            finding.verdict == Verdict::Note && finding.first == Some(found.site.place())
         }
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
         // Either it has begun, or it is still there.
@@ -373,12 +373,12 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
 }
 
 /// The lines of the two accesses in their order; the same twice if there is one alone.
-fn pair(found: &Found) -> (u32, u32) {
-    let second = found.site.line;
-    (found.other.as_ref().map_or(second, |Site { line, .. }| *line), second)
+fn pair(found: &Found) -> (InstPlace, InstPlace) {
+    let second = found.site.place();
+    (found.other.as_ref().map_or(second, Site::place), second)
 }
 
-fn lines(found: &Found) -> (u32, u32) {
+fn lines(found: &Found) -> (InstPlace, InstPlace) {
     let (first, second) = pair(found);
     (first.min(second), first.max(second))
 }
@@ -396,7 +396,7 @@ fn is_of_too_large_a_box(found: &Found) -> bool {
     let is_barrier = |site: &Site| site.instruction.starts_with("mbarrier.");
     let Some(other) = &found.other else { return false };
     let (one, two) = (&found.site, other);
-    let apart = loads(one) && loads(two) && one.line != two.line;
+    let apart = loads(one) && loads(two) && one.place() != two.place();
     // A copy tells its own mbarrier that it is complete, which is no write of what it brings.
     let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
     apart || meets && found.message.contains("an asynchronous write")

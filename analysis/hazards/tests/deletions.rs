@@ -25,7 +25,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
 use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
-use ptx_isa::{Function, Head, Item, Module};
+use ptx_isa::{Function, Head, InstPlace, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
 
@@ -199,7 +199,7 @@ type Key = (Option<ptx_hazards::Rule>, Option<u32>, u32, Verdict);
 type Mistake = (FindingKind, u32, u32);
 
 fn key(finding: &Finding) -> Key {
-    (finding.rule, finding.first, finding.line, finding.verdict)
+    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.verdict)
 }
 
 fn mistake(found: &Found) -> Mistake {
@@ -250,7 +250,7 @@ impl<'m> Whole<'m> {
         for finding in &new {
             let level = level(finding, None);
             if level > said {
-                (said, why) = (level, format!("{:?} {}: {}", finding.rule, finding.line, finding.message));
+                (said, why) = (level, format!("{:?} {}: {}", finding.rule, finding.at.line, finding.message));
             }
         }
         let proposed = if new.iter().any(is_open) { &new } else { &all };
@@ -311,8 +311,8 @@ fn is_open(finding: &Finding) -> bool {
 
 /// How far launches come, and whether both accesses of a finding are executed in one of them.
 fn reach(findings: &[Finding], launches: &[Tried]) -> String {
-    let has = |tried: &Tried, line: u32| tried.lines.binary_search(&line).is_ok();
-    let both = |tried: &Tried, own: &Finding| has(tried, own.line) && own.first.is_none_or(|first| has(tried, first));
+    let has = |tried: &Tried, at: InstPlace| at.id.is_some_and(|id| tried.instructions.binary_search(&id).is_ok());
+    let both = |tried: &Tried, own: &Finding| has(tried, own.at) && own.first.is_none_or(|first| has(tried, first));
     let number = launches.iter().filter(|tried| findings.iter().any(|own| both(tried, own))).count();
     let best = &launches[0];
     let (count, (executed, all), end) = (launches.len(), best.covered, best.end);

@@ -72,7 +72,7 @@ fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
         return Err("no line is the fix".into());
     }
     let fixed = findings(&bug.fixed, Readings::DEFAULT)?;
-    let said = |of: &[Finding]| of.iter().map(|of| format!("\n  {}: {}", of.line, of.message)).collect::<String>();
+    let said = |of: &[Finding]| of.iter().map(|of| format!("\n  {}: {}", of.at, of.message)).collect::<String>();
     if !fixed.is_empty() {
         return Err(format!("after the fix:{}", said(&fixed)).into());
     }

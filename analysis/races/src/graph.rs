@@ -59,8 +59,9 @@ impl Block {
 
 /// The blocks of a kernel, the first of which is where it begins.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
-    let ends =
-        |at: usize| matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave(_) | Action::Trap) || is_barrier(at);
+    let ends = |at: usize| {
+        matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave(_) | Action::Trap) || is_barrier(at)
+    };
     let mut is_start = vec![false; flat.steps.len() + 1];
     is_start[0] = true;
     for label in &flat.labels {

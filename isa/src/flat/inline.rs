@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Action, CallSite, Flat, Label, LabelName, Leaving, Library, Limits, NotInlined, Operand, Register, RegisterName, Step,
-    Symbol, SymbolName,
+    Action, CallSite, Flat, Label, LabelName, Leaving, Library, Limits, NotInlined, Operand, Register, RegisterName,
+    Step, Symbol, SymbolName,
 };
 use crate::{
     declaration::{Head, Parameter, Variable},
@@ -153,9 +153,7 @@ impl<'m> Builder<'_, 'm> {
                 }
             };
             match syntax::statement(&text) {
-                Ok(syntax::Statement::Instruction(instruction)) => {
-                    self.instruction(frame, &instruction, jump)
-                }
+                Ok(syntax::Statement::Instruction(instruction)) => self.instruction(frame, &instruction, jump),
                 _ => self.push(frame, None, Vec::new(), Action::Unknown(text.into_owned())),
             }
         }

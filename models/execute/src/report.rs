@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use ptx_isa::{InstId, Scope, SourceLine};
+use ptx_isa::{InstId, InstPlace, Scope, SourceLine};
 
 use crate::launch::Dim3;
 
@@ -222,6 +222,13 @@ pub struct Site {
     pub thread: Dim3,
     /// The CTA in its grid.
     pub cta: Dim3,
+}
+
+impl Site {
+    /// The instruction with its line.
+    pub fn place(&self) -> InstPlace {
+        InstPlace { line: self.line, id: self.at }
+    }
 }
 
 impl Display for Site {

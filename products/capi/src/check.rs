@@ -52,7 +52,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
             let remedy = finding.remedy.map(|remedy| remedy.help);
             let diagnostic = Diagnostic {
                 function: Some(finding.kernel),
-                location: location(finding.line),
+                location: location(finding.at.line),
                 help: remedy.or_else(|| finding.cause.as_ref().and_then(Cause::help)),
                 notes: finding.first.map(|line| format!("the first access is on line {line}")).into_iter().collect(),
                 ..Diagnostic::new(finding.message)
@@ -68,7 +68,7 @@ fn findings(module: &Module, kernel: &Kernel, options: &Options, time: Duration)
     let Report { mut findings, .. } = ptx_hazards::check(kernel, options.readings);
     // An instruction that comes to several places of memory says the same of each.
     findings.dedup_by(|a, b| {
-        (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
+        (a.at, a.first, a.rule, a.verdict, &a.message) == (b.at, b.first, b.rule, b.verdict, &b.message)
     });
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = !time.is_zero() && (ptx_hazards::is_asynchronous(kernel) || findings.iter().any(is_open));

@@ -42,6 +42,6 @@ impl From<&ptx_atomics::hazards::Edit> for Edit {
             Position::Before => Side::Before,
             Position::After => Side::After,
         };
-        Self { line: edit.line, side, instruction: edit.instruction.clone() }
+        Self { line: edit.at.line, side, instruction: edit.instruction.clone() }
     }
 }

@@ -165,7 +165,7 @@ impl Asked {
         let explained = test.and_then(|test| ptx_memory_model::report::of_finding(&test.to_string(), self.readings));
         let remedy = finding.remedy.as_ref();
         let edits = remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| Edit {
-            line: edit.line,
+            line: edit.at.line,
             before: edit.position == Position::Before,
             instruction: edit.instruction.clone(),
         });
@@ -173,8 +173,8 @@ impl Asked {
             check: "async",
             kernel: name(&finding.kernel),
             level: level.into(),
-            line: finding.line,
-            first: finding.first,
+            line: finding.at.line,
+            first: finding.first.map(|first| first.line),
             notes: Executed::notes(&executed, true),
             help: remedy.map(|remedy| remedy.help.clone()).or_else(|| finding.cause.as_ref().and_then(Cause::help)),
             edits: edits.collect(),

@@ -1,5 +1,6 @@
 //! CTAs of a cluster that access each other's memory, or share tensor memory (R15): the other one has started, and is still there.
 
+use ptx_isa::InstPlace;
 use std::collections::BTreeMap;
 
 use super::{
@@ -24,12 +25,12 @@ enum Lack {
 
 /// In the order of what is missing.
 pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
-    let mut found: BTreeMap<(Lack, Verdict), Vec<u32>> = BTreeMap::new();
-    let mut add = |lack: Lack, verdict: Verdict, line: u32| found.entry((lack, verdict)).or_default().push(line);
-    before(graph, barriers, |verdict, line| add(Lack::Started, verdict, line));
-    behind(graph, |verdict, line| add(Lack::There, verdict, line));
-    freed(graph, barriers, |verdict, line| add(Lack::Allocated, verdict, line));
-    found.into_iter().map(|((lack, verdict), lines)| finding(graph.kernel, lack, verdict, lines)).collect()
+    let mut found: BTreeMap<(Lack, Verdict), Vec<InstPlace>> = BTreeMap::new();
+    let mut add = |lack: Lack, verdict: Verdict, at: InstPlace| found.entry((lack, verdict)).or_default().push(at);
+    before(graph, barriers, |verdict, at| add(Lack::Started, verdict, at));
+    behind(graph, |verdict, at| add(Lack::There, verdict, at));
+    freed(graph, barriers, |verdict, at| add(Lack::Allocated, verdict, at));
+    found.into_iter().map(|((lack, verdict), places)| finding(graph.kernel, lack, verdict, places)).collect()
 }
 
 fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
@@ -37,7 +38,7 @@ fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
 }
 
 /// Remote accesses in front of which nothing says that the other CTA has started.
-fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, u32)) {
+fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, InstPlace)) {
     let kernel = graph.kernel;
     let is_any = |event: &Event| is_remote(kernel, event);
     if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_any) {
@@ -52,7 +53,7 @@ fn without(
     barriers: &Barriers,
     is_gate: impl Fn(Point, &Event) -> bool,
     is: impl Fn(&Event) -> bool,
-    add: &mut impl FnMut(Verdict, u32),
+    add: &mut impl FnMut(Verdict, InstPlace),
 ) {
     let gates = Gates::new(graph, barriers, is_gate);
     let Some(paths) = gates.paths() else { return };
@@ -62,8 +63,8 @@ fn without(
             if is(event) && !graph.is_dead((block, index)) {
                 let sure = paths.iter().filter_map(|path| gates.sure((block, index), path)).max();
                 match sure {
-                    Some(Sure::Doubtful) if !gates.are_none() => add(Verdict::NotChecked, event.line),
-                    Some(_) => add(Verdict::Wrong, event.line),
+                    Some(Sure::Doubtful) if !gates.are_none() => add(Verdict::NotChecked, event.at),
+                    Some(_) => add(Verdict::Wrong, event.at),
                     None => {}
                 }
             }
@@ -110,7 +111,7 @@ fn is_access(kernel: &Kernel, event: &Event) -> bool {
 }
 
 /// Remote accesses behind which nothing keeps the other CTA.
-fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, u32)) {
+fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, InstPlace)) {
     let kernel = graph.kernel;
     let event = |(block, index): Point| &kernel.blocks[block].events[index];
     let holds = |event: &Event| match &event.kind {
@@ -132,7 +133,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, u32)) {
         }
         if ends(graph, point, known, holds) {
             let may = held.iter().any(|other| may_follow(*other));
-            add(if may { Verdict::NotChecked } else { Verdict::Wrong }, event(point).line);
+            add(if may { Verdict::NotChecked } else { Verdict::Wrong }, event(point).at);
         }
     }
 }
@@ -161,7 +162,7 @@ fn ends(graph: &EventGraph<'_>, point: Point, known: &[Condition], holds: impl F
 }
 
 /// Tensor memory of two CTAs that one of them may free before the other has its own.
-fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, u32)) {
+fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, InstPlace)) {
     let kernel = graph.kernel;
     let events = || kernel.blocks.iter().flat_map(|block| &block.events);
     let is_of_two = |event: &Event| match &event.kind {
@@ -189,10 +190,10 @@ fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdic
     without(graph, barriers, |point, event| is_behind(point) && tells(event), is_freed, &mut add);
 }
 
-fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -> Finding {
-    lines.sort_unstable();
-    lines.dedup();
-    let line = lines[0];
+fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut places: Vec<InstPlace>) -> Finding {
+    places.sort_unstable();
+    places.dedup();
+    let at = places[0];
     let said = match lack {
         Lack::Started => {
             "nothing tells that the other CTA of the cluster has started when its shared memory is accessed"
@@ -206,15 +207,15 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut lines: Vec<u32>) -
     };
     let is_wrong = verdict == Verdict::Wrong;
     let message = match is_wrong {
-        true => format!("{said}{}", message::others(lines.len() - 1)),
+        true => format!("{said}{}", message::others(places.len() - 1)),
         false => Cause::Path.possible(&format!("on some paths {said}")),
     };
     let side = if lack == Lack::There { "after" } else { "before" };
     let help = format!(
-        "let all threads of the cluster meet {side} line {line}, by barrier.cluster.arrive and barrier.cluster.wait"
+        "let all threads of the cluster meet {side} line {at}, by barrier.cluster.arrive and barrier.cluster.wait"
     );
     let remedy = is_wrong.then_some(Remedy::words(help));
     let cause = (!is_wrong).then_some(Cause::Path);
-    let others = lines.into_iter().skip(1).map(Pair::alone).collect();
-    Finding { rule: Some(Rule::R15), remedy, cause, others, ..Finding::new(&kernel.name, line, verdict, message) }
+    let others = places.into_iter().skip(1).map(Pair::alone).collect();
+    Finding { rule: Some(Rule::R15), remedy, cause, others, ..Finding::new(&kernel.name, at, verdict, message) }
 }

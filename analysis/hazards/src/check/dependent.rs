@@ -1,5 +1,6 @@
 //! Grids that may start before earlier ones have ended (R14): what earlier ones may access is waited for.
 
+use ptx_isa::InstPlace;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
@@ -36,7 +37,7 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
     let gates = Gates::new(graph, barriers, |_, event| is_wait(event));
     let Some(paths) = gates.paths() else { return Vec::new() };
     let written = written(kernel);
-    let mut found: BTreeMap<(Why, bool), Vec<u32>> = BTreeMap::new();
+    let mut found: BTreeMap<(Why, bool), Vec<InstPlace>> = BTreeMap::new();
     for &block in &graph.order {
         let mut paths = paths[block].clone();
         for (index, event) in kernel.blocks[block].events.iter().enumerate() {
@@ -45,13 +46,13 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
                 for access in accesses(event) {
                     let Some(why) = conflict(kernel, &written, event, access) else { continue };
                     let why = if sure == Sure::Doubtful { Why::Launch } else { why };
-                    found.entry((why, access.writes)).or_default().push(event.line);
+                    found.entry((why, access.writes)).or_default().push(event.at);
                 }
             }
             gates.pass((block, index), &mut paths);
         }
     }
-    found.into_iter().map(|((why, writes), lines)| finding(kernel, why, writes, lines)).collect()
+    found.into_iter().map(|((why, writes), places)| finding(kernel, why, writes, places)).collect()
 }
 
 /// What an event accesses in global memory.
@@ -90,15 +91,15 @@ fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: 
     }
 }
 
-fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Finding {
-    lines.sort_unstable();
-    lines.dedup();
-    let line = lines[0];
+fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) -> Finding {
+    places.sort_unstable();
+    places.dedup();
+    let at = places[0];
     let what = if writes { "the write" } else { "the read" };
     let message = match why {
         Why::Certain => format!(
             "no griddepcontrol.wait is known to come before {what}, and an earlier grid may access the same global memory{}",
-            message::others(lines.len() - 1)
+            message::others(places.len() - 1)
         ),
         Why::Memory => Cause::Grids.possible(&format!(
             "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
@@ -107,12 +108,12 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut lines: Vec<u32>) -> Find
             .possible(&format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
     };
     let is_wrong = why == Why::Certain;
-    let help = format!("insert griddepcontrol.wait before line {line}");
+    let help = format!("insert griddepcontrol.wait before line {at}");
     Finding {
         rule: Some(Rule::R14),
         remedy: is_wrong.then(|| Remedy { executed: Some(ptx_execute::Remedy::GridWait), ..Remedy::words(help) }),
         cause: (!is_wrong).then_some(Cause::Grids),
-        others: lines.into_iter().skip(1).map(Pair::alone).collect(),
-        ..Finding::new(&kernel.name, line, if is_wrong { Verdict::Wrong } else { Verdict::NotChecked }, message)
+        others: places.into_iter().skip(1).map(Pair::alone).collect(),
+        ..Finding::new(&kernel.name, at, if is_wrong { Verdict::Wrong } else { Verdict::NotChecked }, message)
     }
 }

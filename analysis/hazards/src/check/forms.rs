@@ -1,5 +1,6 @@
 //! What can be told from instructions alone, or from which come behind which.
 
+use ptx_isa::InstPlace;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,32 +39,32 @@ pub fn synchronizes(event: &Event) -> bool {
 pub fn synchronizations(kernel: &Kernel) -> usize {
     let of = |is_copy: bool| kernel.blocks.iter().filter(move |block| block.is_copy == is_copy);
     let lines = |is_copy: bool| of(is_copy).flat_map(|block| &block.events).filter(|event| synchronizes(event));
-    let own: FxHashSet<u32> = lines(false).map(|event| event.line).collect();
-    let others: FxHashSet<u32> = lines(true).map(|event| event.line).filter(|line| !own.contains(line)).collect();
+    let own: FxHashSet<InstPlace> = lines(false).map(|event| event.at).collect();
+    let others: FxHashSet<InstPlace> = lines(true).map(|event| event.at).filter(|at| !own.contains(at)).collect();
     lines(false).count() + others.len()
 }
 
 /// A kernel of which the check would take too long.
 pub fn too_large(kernel: &Kernel) -> Finding {
     let message = "the kernel has more accesses or barriers than the check can follow".into();
-    let finding = finding(kernel, kernel.line, None, Verdict::NotChecked, message);
+    let finding = finding(kernel, kernel.place(), None, Verdict::NotChecked, message);
     Finding { cause: Some(Cause::Size), ..finding }
 }
 
-fn finding(kernel: &Kernel, line: u32, rule: Option<Rule>, verdict: Verdict, message: String) -> Finding {
-    Finding { rule, ..Finding::new(&kernel.name, line, verdict, message) }
+fn finding(kernel: &Kernel, at: InstPlace, rule: Option<Rule>, verdict: Verdict, message: String) -> Finding {
+    Finding { rule, ..Finding::new(&kernel.name, at, verdict, message) }
 }
 
 /// The findings that do not depend on what is in flight.
 pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     let (graph, kernel) = (flow.graph, flow.graph.kernel);
     let mut findings = Vec::new();
-    let wrong = |line, rule, message: &str| finding(kernel, line, Some(rule), Verdict::Wrong, message.into());
+    let wrong = |at, rule, message: &str| finding(kernel, at, Some(rule), Verdict::Wrong, message.into());
     let mut not_checked: Vec<_> = kernel.unread.clone();
     not_checked.sort_unstable();
     not_checked.dedup();
-    findings.extend(not_checked.into_iter().map(|(line, why)| {
-        let finding = finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"));
+    findings.extend(not_checked.into_iter().map(|(at, why)| {
+        let finding = finding(kernel, at, None, Verdict::NotChecked, format!("not checked: {why}"));
         Finding { cause: Some(Cause::Code), ..finding }
     }));
     let points: Vec<Point> = graph
@@ -72,10 +73,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
     let assembled = kernel.assembled.iter().cloned();
-    findings.extend(assembled.map(|(line, what)| finding(kernel, line, None, Verdict::Note, what)));
-    let mut useful: FxHashMap<u32, FxHashSet<Space>> = FxHashMap::default();
+    findings.extend(assembled.map(|(at, what)| finding(kernel, at, None, Verdict::Note, what)));
+    let mut useful: FxHashMap<InstPlace, FxHashSet<Space>> = FxHashMap::default();
     for (point, spaces) in &flow.useful {
-        useful.entry(event(graph, *point).line).or_default().extend(spaces);
+        useful.entry(event(graph, *point).at).or_default().extend(spaces);
     }
     let groups: Vec<u8> = points.iter().filter_map(|point| group(event(graph, *point))).collect();
     let tokens = || points.iter().flat_map(|&point| Token::of(graph, point, event(graph, point)));
@@ -87,27 +88,27 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
             EventKind::Arrive { barrier, scope, semantics, expects: false, names_cluster }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
-                findings.push(elsewhere(flow, event.line, *names_cluster));
+                findings.push(elsewhere(flow, event.at, *names_cluster));
             }
             EventKind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
                 findings.push(wrong(
-                    event.line,
+                    event.at,
                     Rule::R9,
                     "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
                 ));
             }
             EventKind::TensorCommit { group, of, .. } if !groups.is_empty() && !is_committed(*group, *of) => {
                 let message = "no tcgen05.mma reads A from shared memory, so that this commit waits for nothing";
-                findings.push(wrong(event.line, Rule::R9, message));
+                findings.push(wrong(event.at, Rule::R9, message));
             }
             EventKind::Relinquish => {
                 let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
-                findings.extend(after.map(|line| {
-                    wrong(line, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
+                findings.extend(after.map(|at| {
+                    wrong(at, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
                 }));
             }
             EventKind::ProxyFence(ProxyFence::Async(space)) => {
-                let useful = useful.get(&event.line);
+                let useful = useful.get(&event.at);
                 let narrow = useful.is_some_and(|spaces| spaces.iter().all(|space| *space == Space::Shared));
                 let message = match (useful, space) {
                     (None, _) => "no access needs this fence",
@@ -116,15 +117,15 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     }
                     _ => continue,
                 };
-                findings.push(finding(kernel, event.line, Some(Rule::R4), Verdict::Note, message.into()));
+                findings.push(finding(kernel, event.at, Some(Rule::R4), Verdict::Note, message.into()));
             }
-            EventKind::TensorWait(direction) if !useful.contains_key(&event.line) => {
+            EventKind::TensorWait(direction) if !useful.contains_key(&event.at) => {
                 let (rule, what) = match direction {
                     crate::kernel::Direction::Load => (Rule::R1, "load"),
                     crate::kernel::Direction::Store => (Rule::R2, "store"),
                 };
                 let message = format!("no {what} of tensor memory needs this wait");
-                findings.push(finding(kernel, event.line, Some(rule), Verdict::Note, message));
+                findings.push(finding(kernel, event.at, Some(rule), Verdict::Note, message));
             }
             _ => {}
         }
@@ -133,17 +134,17 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
         let event = event(graph, *point);
         if matches!(event.kind, EventKind::Wait { .. }) {
-            findings.push(wrong(event.line, rule, "nothing arrives on the mbarrier that is waited for"));
+            findings.push(wrong(event.at, rule, "nothing arrives on the mbarrier that is waited for"));
         }
     }
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
     let wgmma = |event: &Event| matches!(&event.kind, EventKind::Start(start) if start.what == Operation::Wgmma);
     let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, EventKind::MatrixFence));
-    findings.extend(unfenced.map(|line| {
+    findings.extend(unfenced.map(|at| {
         let instruction = "wgmma.fence.sync.aligned";
-        let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
-        let help = format!("insert {instruction} before line {line}");
-        let finding = wrong(line, Rule::R5, "no wgmma.fence stands before the first wgmma");
+        let edit = Edit { at, position: Position::Before, instruction: instruction.into() };
+        let help = format!("insert {instruction} before line {at}");
+        let finding = wrong(at, Rule::R5, "no wgmma.fence stands before the first wgmma");
         Finding { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
     }));
     findings
@@ -151,13 +152,13 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
 
 /// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, which means `.cta` and is the same machine code, and
 /// rely on more than the manual says. An instruction that names its own CTA is not for another CTA.
-fn elsewhere(flow: &Flow<'_>, line: u32, names_cluster: bool) -> Finding {
+fn elsewhere(flow: &Flow<'_>, at: InstPlace, names_cluster: bool) -> Finding {
     let is_warning = names_cluster && flow.readings != Readings::STRICT;
     let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };
     let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
-    let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {line}");
+    let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {at}");
     let remedy = Some(Remedy::words(help));
-    Finding { remedy, ..finding(flow.graph.kernel, line, Some(Rule::R8), verdict, message.into()) }
+    Finding { remedy, ..finding(flow.graph.kernel, at, Some(Rule::R8), verdict, message.into()) }
 }
 
 fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {
@@ -180,7 +181,7 @@ fn behind(
     (block, index): Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
-) -> Option<u32> {
+) -> Option<InstPlace> {
     from(graph, (block, index + 1), is, stops)
 }
 
@@ -189,14 +190,14 @@ fn from(
     from: Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
-) -> Option<u32> {
+) -> Option<InstPlace> {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];
     while let Some((block, start)) = open.pop() {
         let events = graph.kernel.blocks.get(block)?.events.iter().skip(start);
         let first = events.into_iter().find(|event| is(event) || stops(event));
         match first {
-            Some(event) if is(event) => return Some(event.line),
+            Some(event) if is(event) => return Some(event.at),
             Some(_) => {}
             None => {
                 for edge in &graph.kernel.blocks[block].next {
@@ -212,7 +213,7 @@ fn from(
 
 /// How many synchronizations are undecided.
 pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
-    let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).line);
+    let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).at);
     let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked);
     let found = found.flat_map(Finding::pairs).map(|pair| pair.synchronization);
     let mut lines: Vec<_> = unknown.chain(found).collect();

@@ -22,6 +22,6 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
     let mut findings = dependent::findings(graph, barriers);
     findings.extend(cluster::findings(graph, barriers));
     findings.extend(reach::findings(graph));
-    findings.sort_by_key(|finding| (finding.line, finding.rule, finding.verdict));
+    findings.sort_by_key(|finding| (finding.at, finding.rule, finding.verdict));
     findings
 }

@@ -1,5 +1,6 @@
 //! Findings in words.
 
+use ptx_isa::InstPlace;
 use std::collections::BTreeSet;
 
 use super::{
@@ -59,24 +60,24 @@ fn memory(token: &Token<'_>) -> &'static str {
 
 /// What is missing, in one sentence.
 pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
-    let (a, line, b) = (name(first), first.line, second(&found.second));
+    let (a, at, b) = (name(first), first.at, second(&found.second));
     let what = memory(first);
     let said = match lack {
         Lack::Wait if first.kind == TokenKind::Allocated => "tensor memory is not freed where the kernel ends".into(),
         Lack::Wait if found.second.point.1 == usize::MAX => {
-            format!("{a} on line {line} may still read {what} when the CTA ends, and its memory with it")
+            format!("{a} on line {at} may still read {what} when the CTA ends, and its memory with it")
         }
-        Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
-        Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
+        Lack::Wait => format!("{a} on line {at} may be in flight when {b} comes to the same {what}"),
+        Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {at} to the same {what} is over"),
         Lack::Fence if first.kind == TokenKind::Initialized => {
-            format!("no fence.mbarrier_init stands between {a} on line {line} and what uses it asynchronously")
+            format!("no fence.mbarrier_init stands between {a} on line {at} and what uses it asynchronously")
         }
         Lack::Fence if first.access.space == Space::Register => {
-            format!("no wgmma.fence stands between {a} on line {line} and {b} of the same registers")
+            format!("no wgmma.fence stands between {a} on line {at} and {b} of the same registers")
         }
-        Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
+        Lack::Fence => format!("no proxy fence stands between {a} on line {at} and {b} of the same {what}"),
         Lack::After => format!(
-            "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a} on line {line}"
+            "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a} on line {at}"
         ),
     };
     match &found.cause {
@@ -87,9 +88,9 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
 
 /// How many more pairs of accesses are open for the same cause, and on which lines some are, as the end of its sentence.
 pub fn pairs(finding: &Finding, others: &[Pair]) -> String {
-    let is_new = |line: &u32| *line != finding.line && Some(*line) != finding.first;
-    let lines: BTreeSet<u32> = others.iter().flat_map(|pair| [pair.first, Some(pair.line)]).flatten().collect();
-    let some: Vec<_> = lines.into_iter().filter(is_new).take(NAMED).map(|line| format!(" on line {line}")).collect();
+    let is_new = |at: &InstPlace| *at != finding.at && Some(*at) != finding.first;
+    let lines: BTreeSet<InstPlace> = others.iter().flat_map(|pair| [pair.first, Some(pair.at)]).flatten().collect();
+    let some: Vec<_> = lines.into_iter().filter(is_new).take(NAMED).map(|at| format!(" on line {at}")).collect();
     let s = if others.len() == 1 { "" } else { "s" };
     match others.len() {
         0 => String::new(),

@@ -1,5 +1,6 @@
 //! Barriers that not all threads come to which they are for (R16).
 
+use ptx_isa::InstPlace;
 use std::collections::BTreeSet;
 
 use super::graph::{EventGraph, Point};
@@ -17,21 +18,21 @@ const WARP: i64 = 32;
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
-    for (point, line, barrier) in barriers(graph) {
+    for (point, at, barrier) in barriers(graph) {
         let said = counted(graph, barrier).or_else(|| divergent(graph, point, barrier));
-        let Some((verdict, message)) = said.filter(|_| seen.insert(line)) else { continue };
-        findings.push(finding(graph.kernel, line, verdict, message));
+        let Some((verdict, message)) = said.filter(|_| seen.insert(at)) else { continue };
+        findings.push(finding(graph.kernel, at, verdict, message));
     }
     findings
 }
 
 /// The barriers of the CTA, with their lines.
-fn barriers<'g>(graph: &'g EventGraph<'_>) -> impl Iterator<Item = (Point, u32, &'g Barrier)> {
+fn barriers<'g>(graph: &'g EventGraph<'_>) -> impl Iterator<Item = (Point, InstPlace, &'g Barrier)> {
     graph.order.iter().flat_map(|&block| {
         let events = graph.kernel.blocks[block].events.iter().enumerate();
         events.filter_map(move |(index, event)| match &event.kind {
             EventKind::Barrier(barrier) if !matches!(barrier.of, BarrierId::Warp | BarrierId::Cluster) => {
-                Some(((block, index), event.line, barrier))
+                Some(((block, index), event.at, barrier))
             }
             _ => None,
         })
@@ -220,14 +221,13 @@ fn is_unsure(barrier: &Barrier) -> bool {
     barrier.of == BarrierId::SomeCta
 }
 
-fn finding(kernel: &Kernel, line: u32, verdict: Verdict, message: String) -> Finding {
-    let help =
-        format!("let all threads come to the barrier on line {line}, or say with it how many do, in whole warps");
+fn finding(kernel: &Kernel, at: InstPlace, verdict: Verdict, message: String) -> Finding {
+    let help = format!("let all threads come to the barrier on line {at}, or say with it how many do, in whole warps");
     let is_wrong = verdict == Verdict::Wrong;
     Finding {
         rule: Some(Rule::R16),
         remedy: is_wrong.then_some(Remedy::words(help)),
         cause: (!is_wrong).then_some(Cause::Ended),
-        ..Finding::new(&kernel.name, line, verdict, message)
+        ..Finding::new(&kernel.name, at, verdict, message)
     }
 }

@@ -1,5 +1,6 @@
 //! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
 
+use ptx_isa::InstPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Findin
         let same = match (finding.remedy.clone(), &finding.cause) {
             // What is not inserted is missing in front of the access: a wait for one barrier, or for all threads.
             (Some(remedy), _) => {
-                let place = remedy.edits.is_empty().then(|| (finding.line, flow.tokens[key.first].barrier()));
+                let place = remedy.edits.is_empty().then(|| (finding.at, flow.tokens[key.first].barrier()));
                 Same::Remedy(remedy, place)
             }
             (None, Some(cause)) if cause.option().is_some() => Same::Option(cause.option()),
@@ -45,20 +46,20 @@ pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Findin
 #[derive(PartialEq, Eq, Hash)]
 enum Same<'k> {
     /// What mends them, and where it is.
-    Remedy(Remedy, Option<(u32, Option<&'k Address>)>),
+    Remedy(Remedy, Option<(InstPlace, Option<&'k Address>)>),
     /// The option that settles them.
     Option(Option<String>),
     /// What is not known, and of which synchronization.
-    Open(Option<Cause>, u32),
+    Open(Option<Cause>, InstPlace),
 }
 
 fn together(same: &Same<'_>, mut all: Vec<Finding>) -> Option<Finding> {
     // Of several sizes of a CTA, the least comes first.
-    all.sort_by(|a, b| (&a.cause, a.line, a.first).cmp(&(&b.cause, b.line, b.first)));
+    all.sort_by(|a, b| (&a.cause, a.at, a.first).cmp(&(&b.cause, b.at, b.first)));
     let mut all = all.into_iter();
     let first = all.next()?;
-    let own = (first.line, first.first);
-    let pairs: BTreeSet<_> = all.map(|finding| finding.pair()).filter(|pair| (pair.line, pair.first) != own).collect();
+    let own = (first.at, first.first);
+    let pairs: BTreeSet<_> = all.map(|finding| finding.pair()).filter(|pair| (pair.at, pair.first) != own).collect();
     let others: Vec<_> = pairs.into_iter().collect();
     let more = match same {
         Same::Remedy(..) => {
@@ -75,7 +76,7 @@ fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     let first = &flow.tokens[key.first];
     let ended = found.second.point.1 == usize::MAX;
     Finding {
-        first: (!ended || key.rule == Rule::R7).then_some(first.line),
+        first: (!ended || key.rule == Rule::R7).then_some(first.at),
         rule: Some(key.rule),
         lacks_fence: key.lack == Lack::Fence,
         remedy: if found.verdict != Verdict::NotChecked { remedy(flow, first, key.lack, found) } else { None },
@@ -83,7 +84,7 @@ fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
         cause: found.cause.clone(),
         ..Finding::new(
             &flow.graph.kernel.name,
-            if ended { first.line } else { found.second.line },
+            if ended { first.at } else { found.second.at },
             found.verdict,
             message::message(first, key.lack, found),
         )
@@ -124,28 +125,28 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         return Some(Remedy { executed, ..Remedy::words(help) });
     }
     let (position, side, lines) = match lack {
-        Lack::After => (Position::Before, "before", vec![second.line]),
-        Lack::Fence if first.access.space == Space::Register => (Position::Before, "before", vec![second.line]),
+        Lack::After => (Position::Before, "before", vec![second.at]),
+        Lack::Fence if first.access.space == Space::Register => (Position::Before, "before", vec![second.at]),
         _ => match boundaries(flow, first.point, second.point) {
             Some(lines) => (Position::Before, "before", lines),
-            None => (Position::After, "after", vec![first.line]),
+            None => (Position::After, "after", vec![first.at]),
         },
     };
     let edits: Vec<_> = lines
         .iter()
-        .flat_map(|&line| {
-            let edit = move |instruction: &&str| Edit { line, position, instruction: (*instruction).into() };
+        .flat_map(|&at| {
+            let edit = move |instruction: &&str| Edit { at, position, instruction: (*instruction).into() };
             instructions.iter().map(edit)
         })
         .collect();
-    let places: Vec<_> = lines.iter().map(u32::to_string).collect();
+    let places: Vec<_> = lines.iter().map(InstPlace::to_string).collect();
     let help = format!("insert {} {side} line {}", instructions.join(" and "), places.join(" and "));
     Some(Remedy { edits, ..Remedy::words(help) })
 }
 
 /// The first lines behind an access at which other threads may learn of it, or where the second access is. Nothing if the second
 /// access is the end of the kernel, and a path leads there without such a line.
-fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<u32>> {
+fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<InstPlace>> {
     let kernel = flow.graph.kernel;
     let mut lines = Vec::new();
     let mut seen = vec![false; kernel.blocks.len()];
@@ -153,7 +154,7 @@ fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<u32>> 
     while let Some((block, start)) = open.pop() {
         let mut events = kernel.blocks[block].events.iter().enumerate().skip(start);
         match events.find(|(index, event)| (block, *index) == second || tells(event)) {
-            Some((_, event)) => lines.push(event.line),
+            Some((_, event)) => lines.push(event.at),
             None if second.1 == usize::MAX && kernel.blocks[block].next.is_empty() => return None,
             None => {
                 for edge in &kernel.blocks[block].next {
@@ -181,7 +182,7 @@ fn tells(event: &Event) -> bool {
 
 /// The lines that synchronize on a shortest path from the first access to the second; if these are of two roles, from the first
 /// to where it tells others, and from the entry to the second.
-fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<u32> {
+fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<InstPlace> {
     if found.second.point.1 == usize::MAX {
         return Vec::new();
     }
@@ -195,7 +196,7 @@ fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<u32> {
     lines
 }
 
-fn shortest(flow: &Flow<'_>, from: Point, is: impl Fn(Point, &Event) -> bool) -> Option<Vec<u32>> {
+fn shortest(flow: &Flow<'_>, from: Point, is: impl Fn(Point, &Event) -> bool) -> Option<Vec<InstPlace>> {
     let kernel = flow.graph.kernel;
     let mut seen = vec![false; kernel.blocks.len()];
     let mut open = std::collections::VecDeque::from([(from, Vec::new())]);
@@ -203,7 +204,7 @@ fn shortest(flow: &Flow<'_>, from: Point, is: impl Fn(Point, &Event) -> bool) ->
         for (index, event) in kernel.blocks[block].events.iter().enumerate().skip(start) {
             let reached = is((block, index), event);
             if forms::synchronizes(event) && !(reached && (block, index) != from && !tells(event)) {
-                lines.push(event.line);
+                lines.push(event.at);
             }
             if reached {
                 return Some(lines);

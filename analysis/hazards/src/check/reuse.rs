@@ -9,6 +9,7 @@ use crate::{
     finding::{Finding, Remedy, Rule, Verdict},
     kernel::{Address, Condition, Event, EventKind, ObjectKind, Operation, Test, UnknownKind, Varies},
 };
+use ptx_isa::InstPlace;
 
 /// In the order of the initializations. Of each, the first line of either kind.
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
@@ -46,8 +47,8 @@ pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
             let is_second = |(second, event): &(Point, &Event)| {
                 is_use(graph, (point, barrier), (*second, event), use_of) && is_between(*second)
             };
-            let line = events().filter(is_second).map(|(_, event)| event.line).min();
-            findings.extend(line.map(|line| finding(graph, (event.line, line), use_of)));
+            let at = events().filter(is_second).map(|(_, event)| event.at).min();
+            findings.extend(at.map(|at| finding(graph, (event.at, at), use_of)));
         }
     }
     findings
@@ -131,19 +132,19 @@ fn is_open(graph: &EventGraph<'_>, point: Point) -> bool {
     })
 }
 
-fn finding(graph: &EventGraph<'_>, (first, line): (u32, u32), use_of: Use) -> Finding {
+fn finding(graph: &EventGraph<'_>, (first, at): (InstPlace, InstPlace), use_of: Use) -> Finding {
     let name = &graph.kernel.name;
     let message = match use_of {
         Use::Again => format!("the mbarrier of line {first} is initialized again before an mbarrier.inval ends it"),
         Use::Data => format!("the mbarrier of line {first} is overwritten before an mbarrier.inval ends it"),
     };
     let help = format!(
-        "put mbarrier.inval after the last wait for the mbarrier and before line {line}, with a barrier on both sides"
+        "put mbarrier.inval after the last wait for the mbarrier and before line {at}, with a barrier on both sides"
     );
     Finding {
         first: Some(first),
         rule: Some(Rule::R10),
         remedy: Some(Remedy::words(help)),
-        ..Finding::new(name, line, Verdict::Wrong, message)
+        ..Finding::new(name, at, Verdict::Wrong, message)
     }
 }

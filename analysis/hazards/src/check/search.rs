@@ -1,6 +1,7 @@
 //! The search for accesses that lack something of earlier ones: each class of accesses is followed by itself, along the paths of the
 //! thread that does them, and on the other sides of forks.
 
+use ptx_isa::InstPlace;
 use std::collections::BTreeMap;
 
 use super::{
@@ -262,6 +263,6 @@ impl<'k> Search<'k> {
 }
 
 /// What is certain is shown before what is not, and the earlier line before the later one. Where the kernel ends comes last.
-fn rank(verdict: Verdict, second: &Token<'_>) -> (bool, bool, Verdict, u32) {
-    (second.point.1 == usize::MAX, verdict == Verdict::NotChecked, verdict, second.line)
+fn rank(verdict: Verdict, second: &Token<'_>) -> (bool, bool, Verdict, InstPlace) {
+    (second.point.1 == usize::MAX, verdict == Verdict::NotChecked, verdict, second.at)
 }

@@ -5,14 +5,15 @@ use crate::kernel::{
     Access, Address, Committed, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start,
     Sum, Varies,
 };
+use ptx_isa::InstPlace;
 
 /// An access of which something is needed before another one may follow.
 #[derive(Clone, Debug)]
 pub struct Token<'k> {
     /// Where it stands.
     pub point: Point,
-    /// Its line.
-    pub line: u32,
+    /// The instruction.
+    pub at: InstPlace,
     /// What it touches.
     pub access: Access,
     /// Which of the accesses of its operation it is.
@@ -109,8 +110,8 @@ impl<'k> Token<'k> {
         let together = graph.range_of_sum(&terms, &conditions).filter(|_| access.space != Space::Tensor);
         let own = together.map(|range| (terms.iter().map(|(value, _)| *value).collect(), range)).unwrap_or_default();
         let is_single = graph.is_single(&conditions);
-        let line = graph.kernel.blocks[point.0].events[point.1].line;
-        Self { point, line, access, number: 0, kind, conditions, narrowed, own, is_single }
+        let at = graph.kernel.blocks[point.0].events[point.1].at;
+        Self { point, at, access, number: 0, kind, conditions, narrowed, own, is_single }
     }
 
     /// The operation that it belongs to.

@@ -1,7 +1,7 @@
 //! What the check takes from the code of a kernel, in its own words.
 
 use ptx_isa::{
-    Assembled, Fence, FenceSem, Scope, Sem, Sm,
+    Assembled, Fence, FenceSem, InstPlace, Scope, Sem, Sm,
     flat::{Access, Action, NotInlined, Operand, Step, SymbolName},
 };
 
@@ -38,7 +38,7 @@ pub fn has_unknown_order(action: &Action) -> bool {
 }
 
 /// What the assembler makes of an asynchronous instruction for a `.target`, if that is not what it says; with its line.
-pub fn assembled(step: &Step, target: &str) -> Option<(u32, String)> {
+pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
     let Action::Asynchronous(form, _) = &step.action else { return None };
     let sm: Sm = target.split(',').next()?.trim().parse().ok()?;
     let what = match form.assembled_for(sm) {
@@ -46,7 +46,7 @@ pub fn assembled(step: &Step, target: &str) -> Option<(u32, String)> {
         Assembled::Trap => "a trap",
         Assembled::Synchronous => "a membar and an operation that is not asynchronous",
     };
-    Some((step.line, format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
+    Some((step.place(), format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
 }
 
 /// What is not understood of an instruction, in words that follow "not checked:".

@@ -387,7 +387,7 @@ impl<'w> Maker<'w> {
         if !is_matrix(op) {
             let accesses = self.touched.drain(..);
             events.extend(accesses.map(|access| Event {
-                line: op.line,
+                at: op.place(),
                 guard: Vec::new(),
                 kind: EventKind::Access(access),
             }));
@@ -413,10 +413,10 @@ impl<'w> Maker<'w> {
         let code = self.code;
         let op = &code.steps[step.op];
         for wait in implied(self.walked, step.guard) {
-            let line = code.steps[wait.0].line;
+            let at = code.steps[wait.0].place();
             let kind = self.wait(wait);
             let guard = self.guard(step.guard);
-            events.push(Event { line, guard, kind });
+            events.push(Event { at, guard, kind });
         }
         let mut kinds = Vec::new();
         match &op.action {
@@ -442,7 +442,7 @@ impl<'w> Maker<'w> {
             }
         }
         let guard = if kinds.is_empty() { Vec::new() } else { self.guard(step.guard) };
-        events.extend(kinds.into_iter().map(|kind| Event { line: op.line, guard: guard.clone(), kind }));
+        events.extend(kinds.into_iter().map(|kind| Event { at: op.place(), guard: guard.clone(), kind }));
     }
 
     fn access_of(&mut self, of: &flat::Access, address: Option<Value>) -> Option<EventKind> {
@@ -507,8 +507,8 @@ impl<'w> Maker<'w> {
                 continue;
             }
             let event = |wait: Wait| {
-                let line = self.code.steps[wait.0].line;
-                Event { line, guard: Vec::new(), kind: self.wait(wait) }
+                let at = self.code.steps[wait.0].place();
+                Event { at, guard: Vec::new(), kind: self.wait(wait) }
             };
             let events = waits.into_iter().map(event).collect();
             let between = self.kernel.blocks.len();

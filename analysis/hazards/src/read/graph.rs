@@ -103,7 +103,8 @@ fn reached(code: &Flat) -> Vec<CodeBlock> {
         if let Action::Jump(targets, _) = &last.action {
             all.extend(targets.iter().map(|target| number[place(*target)]));
         }
-        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave(_) | Action::Trap);
+        let goes_on =
+            last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave(_) | Action::Trap);
         if goes_on {
             all.push(number[end]);
         }

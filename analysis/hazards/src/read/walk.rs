@@ -529,7 +529,8 @@ impl Walker<'_> {
         self.at = (block, index);
         let code = self.code;
         let op = &code.steps[index];
-        if let (Action::Nothing | Action::Jump(..) | Action::Leave(_) | Action::Trap, []) = (&op.action, &op.writes[..]) {
+        if let (Action::Nothing | Action::Jump(..) | Action::Leave(_) | Action::Trap, []) = (&op.action, &op.writes[..])
+        {
             return;
         }
         let guard = self.guard(op).unwrap_or(Literal::TRUE);

@@ -154,7 +154,7 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
                     Verdict::Wrong if is_known(name, finding) => counts.known += 1,
                     Verdict::Wrong => {
                         counts.wrong += 1;
-                        unexpected.push(format!("{name}:{}: {}: {}", finding.line, kernel.name, finding.message));
+                        unexpected.push(format!("{name}:{}: {}: {}", finding.at.line, kernel.name, finding.message));
                     }
                     Verdict::NotChecked => counts.not_checked += 1,
                     Verdict::Note => counts.warnings += usize::from(finding.first.is_some()),
@@ -229,7 +229,7 @@ fn is_known(name: &str, finding: &Finding) -> bool {
 type Key = (Option<Rule>, Option<u32>, u32, Verdict);
 
 fn key(finding: &Finding) -> Key {
-    (finding.rule, finding.first, finding.line, finding.verdict)
+    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.verdict)
 }
 
 fn keys(kernel: &Kernel, readings: Readings) -> BTreeSet<Key> {

@@ -144,9 +144,9 @@ fn the_memory_of_an_mbarrier_that_has_not_ended() {
 fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fence: bool) -> bool {
     let text = format!("{HEAD}{body}\nret;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let begin = HEAD.lines().count() as u32;
-    let claim = Finding::new("k", begin + line, Verdict::Wrong, "a claim".to_owned());
-    let claim = Finding { rule: Some(rule), first: first.map(|first| begin + first), lacks_fence, ..claim };
+    let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
+    let claim = Finding::new("k", place(line), Verdict::Wrong, "a claim".to_owned());
+    let claim = Finding { rule: Some(rule), first: first.map(place), lacks_fence, ..claim };
     let all = witnesses(&module, "k", &[claim], &Given::default(), Limits::default()).expect("launches");
     assert!(!all.found.is_empty(), "nothing is wrong with\n{text}");
     all.found.iter().any(|witness| witness.shows == Some(0))
@@ -168,9 +168,9 @@ fn witnesses_of_other_kinds() {
         mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0;\n@!%p1 bra again;";
     let text = format!("{HEAD}{misused}\nret;\n}}\n");
     let module: Module = text.parse().expect("PTX");
-    let line = HEAD.lines().count() as u32 + 4;
-    let claim = Finding::new("k", line, Verdict::Wrong, "a claim".to_owned());
-    let claims = [Finding { rule: Some(Rule::R3), first: Some(line - 2), ..claim }];
+    let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
+    let claim = Finding::new("k", place(4), Verdict::Wrong, "a claim".to_owned());
+    let claims = [Finding { rule: Some(Rule::R3), first: Some(place(2)), ..claim }];
     let all = witnesses(&module, "k", &claims, &Given::default(), Limits::default()).expect("launches");
     assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");
 }

@@ -15,7 +15,7 @@ fn wrong(text: &str) -> Vec<(String, u32, u32)> {
     found
         .map(|finding| {
             let rule = finding.rule.map_or_else(|| finding.message.clone(), |rule| rule.to_string());
-            (rule, finding.first.unwrap_or(0), finding.line)
+            (rule, finding.first.map_or(0, |first| first.line), finding.at.line)
         })
         .collect()
 }

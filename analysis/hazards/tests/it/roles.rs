@@ -38,7 +38,7 @@ fn wrong(text: &str) -> Vec<(Rule, u32, String)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
     let wrong = found.filter(|finding| finding.verdict == Verdict::Wrong);
-    wrong.filter_map(|finding| Some((finding.rule?, finding.line, finding.message))).collect()
+    wrong.filter_map(|finding| Some((finding.rule?, finding.at.line, finding.message))).collect()
 }
 
 #[track_caller]

@@ -109,7 +109,7 @@ fn findings(text: &Text, readings: Readings) -> Result<Vec<Finding>, String> {
     let is_of_threads = |line: u32| text.thread(line).is_some();
     let is_asked =
         // That memory ends with its CTA is no matter of races.
-        |of: &Finding| (of.verdict, of.rule) != (Verdict::Note, Some(Rule::R7)) && is_of_threads(of.line) && of.first.map_or(of.verdict == Verdict::NotChecked, is_of_threads);
+        |of: &Finding| (of.verdict, of.rule) != (Verdict::Note, Some(Rule::R7)) && is_of_threads(of.at.line) && of.first.map_or(of.verdict == Verdict::NotChecked, |first| is_of_threads(first.line));
     Ok(findings.filter(is_asked).collect())
 }
 
@@ -147,7 +147,10 @@ impl Counts {
         match model {
             Model::Races { lines, why } => {
                 of.races += 1;
-                let both = |of: &Finding| lines == [of.first, Some(of.line)] || lines == [Some(of.line), of.first];
+                let both = |of: &Finding| {
+                    let own = [of.first.map(|first| first.line), Some(of.at.line)];
+                    lines == own || lines == [own[1], own[0]]
+                };
                 if any(&findings, Verdict::Wrong) {
                     of.found += 1;
                     let has_test = has_test(text, &findings, readings)?;
@@ -173,11 +176,11 @@ impl Counts {
             Model::Ordered => {
                 of.ordered += 1;
                 of.ordered_not_checked += u64::from(any(&findings, Verdict::NotChecked));
-                if let Some(Finding { rule, line, first, message, .. }) =
+                if let Some(Finding { rule, at, first, message, .. }) =
                     findings.iter().find(|finding| finding.verdict != Verdict::NotChecked)
                 {
                     of.false_findings += 1;
-                    let (first, second) = (word(*first), word(Some(*line)));
+                    let (first, second) = (word(first.map(|first| first.line)), word(Some(at.line)));
                     let rule = rule.map_or("no rule".to_owned(), |rule| rule.to_string());
                     let what = format!("{profile}: a false finding: {rule} at {first} and {second}");
                     self.disagree(what, format!("{message}\n{}", text.litmus()));

@@ -219,7 +219,7 @@ impl Text {
         let mut lines = Vec::new();
         for (index, line) in self.0.iter().enumerate() {
             let here = |position: Position| {
-                let here = edits.iter().filter(move |edit| edit.line as usize == index + 1);
+                let here = edits.iter().filter(move |edit| edit.at.line as usize == index + 1);
                 here.filter(move |edit| edit.position == position)
             };
             let put_in = |edit: &&&Edit| {

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
-use ptx_isa::{AluOp, Axis, Family, Head, Module, Special, SpecialVector, arithmetic::Computation, short_name};
+use ptx_isa::{AluOp, Axis, Family, Head, InstId, Module, Special, SpecialVector, arithmetic::Computation, short_name};
 use web_time::Instant;
 
 use super::{
@@ -56,8 +56,8 @@ pub struct Tried {
     pub end: End,
     /// How many of the kernel's instructions were executed by some thread, and how many there are.
     pub covered: (usize, usize),
-    /// The lines of the PTX that were executed, in their order.
-    pub lines: Vec<u32>,
+    /// The instructions that were executed, in their order.
+    pub instructions: Vec<InstId>,
     /// How many instructions all warps executed.
     pub steps: u64,
 }
@@ -282,8 +282,8 @@ impl<'m> Search<'m> {
             None if steps >= self.most => End::Cut,
             None => End::Ended,
         };
-        let (covered, lines) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;
-        Ok((Tried { launch: launch.clone(), end, covered, lines, steps }, learned, buffers))
+        let (covered, instructions) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;
+        Ok((Tried { launch: launch.clone(), end, covered, instructions, steps }, learned, buffers))
     }
 
     /// A launch, with the tensor maps and boxes that it turns out to need.
@@ -390,8 +390,8 @@ fn number_of(launch: &Assumed) -> u64 {
     numbers.max().unwrap_or(NUMBERS[0])
 }
 
-/// How many steps of the kernel were executed, of how many; asynchronous ones count more. And the lines.
-fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<u32>) {
+/// How many steps of the kernel were executed, of how many; asynchronous ones count more. And the instructions.
+fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstId>) {
     let weight = |op: &Op| match op {
         Op::Asynchronous(_) => 8,
         Op::Nothing => 0,
@@ -400,10 +400,10 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<u32>) {
     let executed = |index: usize| learned.covered.get(index).copied().unwrap_or(false);
     let all = program.steps.iter().map(|step| weight(&step.op)).sum();
     let own = program.steps.iter().enumerate().filter(|(index, _)| executed(*index));
-    let mut lines: Vec<u32> = own.clone().map(|(_, step)| step.line).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    ((own.map(|(_, step)| weight(&step.op)).sum(), all), lines)
+    let mut instructions: Vec<InstId> = own.clone().map(|(_, step)| step.at).collect();
+    instructions.sort_unstable();
+    instructions.dedup();
+    ((own.map(|(_, step)| weight(&step.op)).sum(), all), instructions)
 }
 
 /// Whether CTAs take the work of others that have not begun.

@@ -172,7 +172,7 @@ impl<S: Subject> Pass<'_, S> {
         inserted: &mut Vec<Inserted<S::Instruction>>,
     ) {
         let place = |edit: &Edit| {
-            let beside = *all.get(listing.origin(edit.line)?)?;
+            let beside = *all.get(listing.origin(edit.at.line)?)?;
             is_portable(&edit.instruction).then_some(beside)
         };
         let edits = finding.remedy.iter().flat_map(|remedy| &remedy.edits);
@@ -201,7 +201,7 @@ impl<S: Subject> Pass<'_, S> {
         }
         let (mut listing, all) = self.subject.listing()?;
         // Without a wait, another message is said of the same lines than without the barrier that is missing, too.
-        let key = |finding: Finding| (finding.kernel, finding.line, finding.first, finding.message);
+        let key = |finding: Finding| (finding.kernel, finding.at.line, finding.first, finding.message);
         let known: HashSet<_> = self.wrong(&listing, of_inserter())?.into_iter().map(key).collect();
         let mut needless = HashSet::new();
         let is_inserted = |number: &usize| inserted.iter().any(|one| one.itself == all[*number]);
@@ -231,11 +231,11 @@ impl<S: Subject> Pass<'_, S> {
 
     fn diagnostic(&self, finding: &Finding, listing: &Listing, all: &[S::Instruction]) -> Diagnostic {
         let of = |line: u32| listing.origin(line).and_then(|number| all.get(number).copied());
-        let instruction = of(finding.line);
+        let instruction = of(finding.at.line);
         let location = instruction.and_then(|instruction| self.subject.location(instruction));
         let source = |text: &str| self.source(text, location.clone(), listing, all);
         let message = source(&finding.message);
-        let first = finding.first.and_then(of).filter(|first| Some(*first) != instruction);
+        let first = finding.first.and_then(|first| of(first.line)).filter(|first| Some(*first) != instruction);
         let first = first.map(|first| match self.subject.location(first) {
             Some(at) => at.beside(location.as_ref().map(|location| location.file.as_str())),
             None => format!("`{}`", self.subject.text(first)),

@@ -3,6 +3,7 @@
 use inkwell::{OptimizationLevel, context::Context};
 use ptx_atomics_common::{Diagnostic, remarks};
 use ptx_hazards::{Edit, Finding, Remedy, Rule, Verdict};
+use ptx_isa::InstPlace;
 use ptx_lowering::Target;
 
 use super::*;
@@ -35,6 +36,7 @@ impl Missing {
     /// A finding at each second instruction between which and a first one the missing one is not.
     fn find(&self, ptx: &str) -> Vec<Finding> {
         let (mut first, mut found) = (None, Vec::new());
+        let place = |line| InstPlace { line, id: None };
         for (line, text) in (1..).zip(ptx.lines()) {
             if text.contains(self.instruction) {
                 first = None;
@@ -42,12 +44,12 @@ impl Missing {
                 first = Some(line);
             } else if let Some(at) = first.filter(|_| text.contains(self.second)) {
                 let beside = if self.position == Position::Before { line } else { at };
-                let edit = Edit { line: beside, position: self.position, instruction: self.instruction.into() };
+                let edit = Edit { at: place(beside), position: self.position, instruction: self.instruction.into() };
                 found.push(Finding {
-                    first,
+                    first: first.map(place),
                     rule: Some(Rule::R1),
                     remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(String::new()) }),
-                    ..Finding::new("k", line, Verdict::Wrong, format!("{} is not seen", self.first))
+                    ..Finding::new("k", place(line), Verdict::Wrong, format!("{} is not seen", self.first))
                 });
             }
         }

@@ -245,7 +245,7 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
 /// A kernel that is not read.
 fn not_checked(kernel: &str) -> Checked {
     let message = format!("not checked: kernel '{kernel}', which has errors");
-    let finding = Finding::new(kernel, 0, Verdict::NotChecked, message);
+    let finding = Finding::new(kernel, Default::default(), Verdict::NotChecked, message);
     let report = Report { findings: vec![finding], ..Report::default() };
     Checked { name: kernel.to_owned(), report, witnesses: None, has_block: true, explained: vec![None] }
 }

@@ -128,16 +128,16 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         message: finding.message.clone(),
         program: input.name().to_owned(),
         file: input.name().to_owned(),
-        place: (finding.line > 0).then(|| in_input(finding.line)),
-        first: finding.first.map(in_input),
-        also: own(places.around(finding.line)).map(|source| format!("in the source: {source}")),
+        place: (finding.at.line > 0).then(|| in_input(finding.at.line)),
+        first: finding.first.map(|first| in_input(first.line)),
+        also: own(places.around(finding.at.line)).map(|source| format!("in the source: {source}")),
         cause: finding.cause.clone(),
         help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
         edits: remedy.map(|remedy| remedy.edits.iter().map(Edit::from).collect()).unwrap_or_default(),
         explained: None,
         is_ptx: true,
     };
-    let Some(Sourced { place: here, inlined }) = sourced(places, finding.line) else { return placed };
+    let Some(Sourced { place: here, inlined }) = sourced(places, finding.at.line) else { return placed };
     let source = |line: u32| sourced(places, line).map(|source| source.place);
     let in_words = |line: u32| match source(line) {
         Some(source) => Some(source.beside(Some(&here.file))),
@@ -150,8 +150,8 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         help: remedy.map(|remedy| help(remedy, &here.file, place)).or(placed.help),
         notes: inlined.into_iter().collect(),
         place: Some(here),
-        first: finding.first.and_then(source),
-        also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.line)),
+        first: finding.first.and_then(|first| source(first.line)),
+        also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.at.line)),
         ..placed
     }
 }
@@ -168,22 +168,22 @@ fn help(remedy: &Remedy, file: &str, place: impl Fn(u32) -> Option<String>) -> S
 
 fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
     let place = |line: u32| lines.place(line)?.location.clone();
-    let at = place(finding.line);
+    let at = place(finding.at.line);
     let file = at.as_ref().map_or(input.name(), |at| &at.file).to_owned();
     let remedy = finding.remedy.as_ref();
     let help = remedy.map(|remedy| help(remedy, &file, |line| place(line).map(|at| beside(&at, &file))));
     Placed {
         check: Check::Async,
-        kernel: lines.place(finding.line).map_or(&finding.kernel, |place| &place.function).clone(),
+        kernel: lines.place(finding.at.line).map_or(&finding.kernel, |place| &place.function).clone(),
         rule: finding.rule,
         level: Level::NotChecked,
         executed: Executed::No,
         operation: None,
         notes: Vec::new(),
         repeat: None,
-        message: lines.relocated(&finding.message, finding.line),
+        message: lines.relocated(&finding.message, finding.at.line),
         place: at,
-        first: finding.first.and_then(place),
+        first: finding.first.and_then(|first| place(first.line)),
         also: None,
         cause: finding.cause.clone(),
         help: help.or_else(|| settled(finding)),
@@ -211,7 +211,7 @@ fn insertions(
         Position::Before => "before",
         Position::After => "after",
     };
-    let places = edits.iter().filter_map(|edit| Some(format!("{} {}", side(edit), place(edit.line)?)));
+    let places = edits.iter().filter_map(|edit| Some(format!("{} {}", side(edit), place(edit.at.line)?)));
     let places = places.unique().join(" and ");
     if places.is_empty() { format!("insert {instructions}") } else { format!("insert {instructions} {places}") }
 }
