@@ -2,7 +2,7 @@
 
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
-    Family, Function, Module,
+    Family, Function, InstPlace, Module,
     flat::{self, Action, Flat, Library},
 };
 use rustc_hash::FxHashSet;
@@ -15,7 +15,7 @@ use crate::{
     ordering::orderings,
     prove::{Proof, prove},
     question::Limits,
-    remedy::{Remedy, Tried, lines},
+    remedy::{Remedy, Tried, pair},
     witness::{Needs, Witness, polls, witnesses},
 };
 
@@ -55,7 +55,7 @@ pub struct Finding {
     /// What it is.
     pub class: Class,
     /// The lines of PTX, from 1: of two accesses the lower one first, the same twice if it is one instruction of two threads.
-    pub lines: [u32; 2],
+    pub pair: [InstPlace; 2],
     /// What is so, as a sentence without a full stop.
     pub message: String,
     /// The execution that shows it.
@@ -110,7 +110,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     };
     let proposed = proposed(&flat, &proof);
     let is_enough = |found: &[Witness]| {
-        let is_shown = |finding: &Finding| found.iter().any(|witness| witness.lines() == finding.lines);
+        let is_shown = |finding: &Finding| found.iter().any(|witness| witness.pair() == finding.pair);
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
@@ -125,13 +125,13 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     // A kernel that the machine does not take has no witness.
     let shown = witnesses(module, &kernel.name, &all, needs, search, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
-    let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.lines == finding.lines);
+    let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.pair == finding.pair);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
     findings.extend(left);
     // Where values differ in one execution, those of another one say no more.
-    let racy: Vec<[u32; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.lines).collect();
-    findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.lines));
-    findings.sort_by_key(|finding| (finding.class, finding.lines));
+    let racy: Vec<[InstPlace; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
+    findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
+    findings.sort_by_key(|finding| (finding.class, finding.pair));
     mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings, until);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
@@ -162,14 +162,14 @@ fn named(flat: &Flat, numbers: &[((usize, i64), u64)]) -> Vec<(String, u64)> {
     numbers.iter().filter_map(name).collect()
 }
 
-/// The lines of barriers of a CTA and of a cluster.
-fn barriers(flat: &Flat) -> Vec<u32> {
+/// The barriers of a CTA and of a cluster.
+fn barriers(flat: &Flat) -> Vec<InstPlace> {
     let is_barrier = |action: &Action| match action {
         Action::Barrier(_) => true,
         Action::Asynchronous(form, _) => form.family() == Family::BarrierClusterWait,
         _ => false,
     };
-    flat.steps.iter().filter(|step| is_barrier(&step.action)).map(|step| step.line).collect()
+    flat.steps.iter().filter(|step| is_barrier(&step.action)).map(flat::Step::place).collect()
 }
 
 /// Says what mends the races that are shown. Nothing but a proof says so.
@@ -183,10 +183,10 @@ fn mend(
     until: Instant,
 ) {
     let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
-    let pairs: Vec<[u32; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.lines).collect();
+    let pairs: Vec<[InstPlace; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.pair).collect();
     if !pairs.is_empty() {
         let tried = Tried::of(module, kernel, sizes, options, &pairs, until);
-        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.lines));
+        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.pair));
     }
     let is_left = |finding: &&mut Finding| {
         let is_race = matches!(finding.class, Class::Race | Class::SameValue);
@@ -205,8 +205,8 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
     let mut known = FxHashSet::default();
     for unproved in &proof.unproved {
-        let lines = lines(flat, unproved.steps);
-        if !known.insert(lines) {
+        let pair = pair(flat, unproved.steps);
+        if !known.insert(pair) {
             continue;
         }
         let who = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
@@ -216,16 +216,16 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
             _ => "may access the same place without an order",
         };
         let message = format!("{who} {what}");
-        all.push(Finding { class: Class::NotProved, lines, message, witness: None, remedy: None });
+        all.push(Finding { class: Class::NotProved, pair, message, witness: None, remedy: None });
     }
     let barrier = "not all threads of the CTA may come to this barrier together";
-    all.extend(proof.divergent.iter().map(|line| (Class::NotProved, *line, barrier.to_owned())).map(single));
-    all.extend(proof.open.iter().map(|(line, why)| (Class::NotFollowed, *line, why.clone())).map(single));
+    all.extend(proof.divergent.iter().map(|at| (Class::NotProved, *at, barrier.to_owned())).map(single));
+    all.extend(proof.open.iter().map(|(at, why)| (Class::NotFollowed, *at, why.clone())).map(single));
     all
 }
 
-fn single((class, line, message): (Class, u32, String)) -> Finding {
-    Finding { class, lines: [line; 2], message, witness: None, remedy: None }
+fn single((class, at, message): (Class, InstPlace, String)) -> Finding {
+    Finding { class, pair: [at; 2], message, witness: None, remedy: None }
 }
 
 fn of_witness(witness: Witness) -> Finding {
@@ -236,7 +236,7 @@ fn of_witness(witness: Witness) -> Finding {
     };
     Finding {
         class,
-        lines: witness.lines(),
+        pair: witness.pair(),
         message: witness.found.message.clone(),
         witness: Some(witness),
         remedy: None,

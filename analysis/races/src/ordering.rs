@@ -154,15 +154,15 @@ fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>>
     let lines = || module.functions().filter_map(|function| function.body.as_ref()).flatten();
     let change = |step: &usize| {
         let Action::Access(access) = &flat.steps[*step].action else { return None };
-        let line = flat.steps[*step].line;
+        let at = flat.steps[*step].place();
         // Two instructions on one line are not told apart by an edit of it.
-        let text = lines().filter(|own: &&Line| own.number == line).exactly_one().ok()?.text.as_str();
+        let text = lines().filter(|own: &&Line| own.number == at.line).exactly_one().ok()?.text.as_str();
         let (sem, scope) = (access.sem, access.scope?);
         let [before, after] = with(text, sem, scope)?;
-        Some(Change::InPlace { line, before, after, sem, scope })
+        Some(Change::InPlace { at, before, after, sem, scope })
     };
     let mut changes = steps.iter().map(change).collect::<Option<Vec<_>>>()?;
-    changes.sort_by_key(Change::line);
+    changes.sort_by_key(Change::at);
     // A function that is called twice has each of its lines twice.
     changes.dedup();
     Some(changes)

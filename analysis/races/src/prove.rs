@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use ptx_isa::{
-    Sem, Space,
+    InstPlace, Sem, Space,
     flat::{Action, Barrier, Flat, Operand, Step},
     graph::reached,
 };
@@ -79,7 +79,7 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
         } else {
             // Where some CTAs do not come to a barrier of the grid, those that do wait for ever, whatever they access.
             let why = "not all CTAs of the grid may come to this barrier of the grid together";
-            proof.open.extend(across.divergent.into_iter().map(|line| (line, why.to_owned())));
+            proof.open.extend(across.divergent.into_iter().map(|at| (at, why.to_owned())));
         }
     }
     let is_open = !proof.open.is_empty() || !proof.divergent.is_empty() || proof.unproved.is_empty();
@@ -125,8 +125,8 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
     let next = |block: usize| blocks[block].next();
     let counted = named::ids(flat);
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
-        let line = flat.steps.first().map_or(0, |step| step.line);
-        proof.open.insert((line, "a loop has several beginnings".to_owned()));
+        let at = flat.steps.first().map(Step::place).unwrap_or_default();
+        proof.open.insert((at, "a loop has several beginnings".to_owned()));
         return proof;
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters, &counted), proof);
@@ -237,9 +237,9 @@ impl<'p> Prover<'p> {
         let some = meetings.iter().filter(|meeting| !whole.contains(&meeting.step)).cloned().collect_vec();
         let mut threads = Threads::new(&mut self.questions, Paths { blocks: self.blocks }, &self.shared, &[], arrivals);
         let (named, left) = named::named(&mut threads, &some, &whole);
-        let lines = left.into_iter().map(|step| self.questions.eval.flat.steps[step].line);
+        let places = left.into_iter().map(|step| self.questions.eval.flat.steps[step].place());
         let why = "a barrier of some threads of the CTA is not followed";
-        self.proof.open.extend(lines.map(|line| (line, why.to_owned())));
+        self.proof.open.extend(places.map(|at| (at, why.to_owned())));
         named
     }
 
@@ -325,7 +325,7 @@ impl<'p> Prover<'p> {
                 _ => blocks[block].next(),
             };
             let Some(order) = Order::of(blocks.len(), start, &next) else {
-                self.proof.open.insert((0, "a loop has several beginnings".to_owned()));
+                self.proof.open.insert((InstPlace::default(), "a loop has several beginnings".to_owned()));
                 return;
             };
             if let Some(from) = from
@@ -455,7 +455,7 @@ impl<'p> Prover<'p> {
             if answer != Answer::Never {
                 self.proof.keep(&answer);
                 let End::Barrier(step, _) = self.blocks[block].end else { continue };
-                self.proof.divergent.insert(self.questions.eval.flat.steps[step].line);
+                self.proof.divergent.insert(self.questions.eval.flat.steps[step].place());
             }
         }
     }

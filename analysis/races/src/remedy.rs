@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use ptx_isa::{
-    Code, Function, Instruction, Line, Module, Scope, Sem,
+    Code, Function, InstId, InstPlace, Instruction, Line, Module, Scope, Sem,
     flat::{self, Flat, Library},
 };
 use web_time::Instant;
@@ -41,10 +41,10 @@ impl Remedy {
 /// A change of the text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// [`BARRIER`], of all threads of the CTA, before a line.
-    Barrier(u32),
-    /// Another ordering or scope: the instruction of a line as it is, and what is to be there, both without a semicolon.
-    InPlace { line: u32, before: String, after: String, sem: Sem, scope: Scope },
+    /// [`BARRIER`], of all threads of the CTA, before an instruction.
+    Barrier(InstPlace),
+    /// Another ordering or scope: the instruction as it is, and what is to be there, both without a semicolon.
+    InPlace { at: InstPlace, before: String, after: String, sem: Sem, scope: Scope },
 }
 
 impl Change {
@@ -58,10 +58,10 @@ impl Change {
         }
     }
 
-    /// The line of PTX.
-    pub fn line(&self) -> u32 {
+    /// The instruction.
+    pub fn at(&self) -> InstPlace {
         match self {
-            Self::Barrier(line) | Self::InPlace { line, .. } => *line,
+            Self::Barrier(at) | Self::InPlace { at, .. } => *at,
         }
     }
 }
@@ -75,7 +75,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 
 /// The places of a kernel where a barrier was tried, and what is not proved then.
 pub struct Tried {
-    places: Vec<(u32, Proof, Vec<[u32; 2]>)>,
+    places: Vec<(InstPlace, Proof, Vec<[InstPlace; 2]>)>,
 }
 
 impl Tried {
@@ -85,12 +85,17 @@ impl Tried {
         kernel: &Function,
         sizes: Sizes,
         options: &Options,
-        pairs: &[[u32; 2]],
+        pairs: &[[InstPlace; 2]],
         until: Instant,
     ) -> Self {
         let mut tried = Self { places: Vec::new() };
         let (Some(body), Some(barrier)) = (&kernel.body, barrier()) else { return tried };
-        let is_access = |line: &Line| pairs.iter().flatten().any(|own| *own == line.number);
+        let Some(function) = module.functions().position(|own| own.name == kernel.name && own.body.is_some()) else { return tried };
+        let place = |index: usize| {
+            let id = InstId { function: function as u32, index: index as u32 };
+            InstPlace { line: body[index].number, id: Some(id) }
+        };
+        let is_access = |index: usize| pairs.iter().flatten().any(|own| *own == place(index));
         let is_label = |line: &Line| matches!(line.code, Code::Label(_));
         let is_typed = typed(body);
         let has_source = body.iter().any(is_source);
@@ -100,9 +105,10 @@ impl Tried {
             _ => false,
         };
         let is_place = |at: usize| {
-            let before = body[..at].iter().rev().find(|line| !matches!(line.code, Code::Directive(_)));
-            let is_start = |line: &Line| is_access(line) || is_label(line) || has_source && is_jump(line);
-            is_typed[at] && (is_access(&body[at]) || is_jump(&body[at]) || before.is_some_and(is_start))
+            let before = (0..at).rev().find(|index| !matches!(body[*index].code, Code::Directive(_)));
+            let is_start =
+                |index: usize| is_access(index) || is_label(&body[index]) || has_source && is_jump(&body[index]);
+            is_typed[at] && (is_access(at) || is_jump(&body[at]) || before.is_some_and(is_start))
         };
         for at in (0..body.len()).filter(|at| is_place(*at)).take(PLACES) {
             let now = Instant::now();
@@ -117,20 +123,26 @@ impl Tried {
             let limit = LIMIT.max(until.saturating_duration_since(now) / 4);
             let limits = Limits::new(until.min(now + limit));
             let proof = prove(&flat, sizes, options.may_alias, limits);
-            let left = proof.unproved.iter().filter(|own| !own.is_across).map(|own| lines(&flat, own.steps)).collect();
+            // The barrier moves the instructions after it by one place.
+            let moved = |own: InstPlace| match own.id {
+                Some(id) if id.function as usize == function && id.index as usize > at => place(id.index as usize - 1),
+                _ => own,
+            };
+            let unproved = proof.unproved.iter().filter(|own| !own.is_across);
+            let left = unproved.map(|own| pair(&flat, own.steps).map(moved)).collect();
             // What is not followed may have more accesses.
             if proof.divergent.is_empty() && proof.open.is_empty() {
-                tried.places.push((body[at].number, proof, left));
+                tried.places.push((place(at), proof, left));
             }
         }
         tried
     }
 
     /// Where a barrier gives two accesses of a CTA an order: the place that leaves the least without one.
-    pub fn remedy(&self, pair: [u32; 2]) -> Option<Remedy> {
+    pub fn remedy(&self, pair: [InstPlace; 2]) -> Option<Remedy> {
         let mends = self.places.iter().filter(|(_, _, left)| !left.contains(&pair));
-        let (line, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
-        Some(Remedy { changes: vec![Change::Barrier(*line)], mends_all: proof.holds() })
+        let (at, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
+        Some(Remedy { changes: vec![Change::Barrier(*at)], mends_all: proof.holds() })
     }
 }
 
@@ -164,9 +176,9 @@ fn typed(body: &[Line]) -> Vec<bool> {
     is_typed
 }
 
-/// The lines of two steps, the lower one first.
-pub fn lines(flat: &Flat, steps: [usize; 2]) -> [u32; 2] {
-    let [a, b] = steps.map(|step| flat.steps[step].line);
+/// The instructions of two steps in the order of the text.
+pub fn pair(flat: &Flat, steps: [usize; 2]) -> [InstPlace; 2] {
+    let [a, b] = steps.map(|step| flat.steps[step].place());
     [a.min(b), a.max(b)]
 }
 

@@ -230,8 +230,8 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     fn not_followed(&mut self, step: usize, why: impl Into<String>) {
-        let line = self.eval.flat.steps[step].line;
-        self.open.insert((line, why.into()));
+        let at = self.eval.flat.steps[step].place();
+        self.open.insert((at, why.into()));
     }
 
     /// Walks over a block.

@@ -1,5 +1,6 @@
 //! What one thread does, as a walk finds it.
 
+use ptx_isa::InstPlace;
 use crate::{chunks::Chunks, state::State};
 use ptx_solver::term::Term;
 
@@ -69,7 +70,7 @@ pub enum Target {
 }
 
 /// Something that is not followed: the line, and why.
-pub type Open = (u32, String);
+pub type Open = (InstPlace, String);
 
 /// What a walk found.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
+use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, Site, search};
 use ptx_isa::{
-    Module,
+    InstPlace, Module,
     flat::{AccessKind, Action, Flat},
 };
 use web_time::Instant;
@@ -23,10 +23,10 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// The lines of the two accesses, the lower one first; of a barrier, its own twice.
-    pub fn lines(&self) -> [u32; 2] {
-        let own = self.found.site.line;
-        let other = self.found.other.as_ref().map_or(own, |site| site.line);
+    /// The two accesses in the order of the text; a barrier twice.
+    pub fn pair(&self) -> [InstPlace; 2] {
+        let own = self.found.site.place();
+        let other = self.found.other.as_ref().map_or(own, Site::place);
         [own.min(other), own.max(other)]
     }
 }
@@ -71,8 +71,8 @@ pub struct Needs<'b> {
     pub zeros: bool,
     /// How many CTAs there are to be in each direction, for what threads of two of them do.
     pub ctas: Option<[u32; 3]>,
-    /// The lines of barriers. Threads that wait for ever at these alone are divergent; one that waits for memory is not.
-    pub barriers: &'b [u32],
+    /// The barriers. Threads that wait for ever at these alone are divergent; one that waits for memory is not.
+    pub barriers: &'b [InstPlace],
 }
 
 impl Needs<'_> {
@@ -150,7 +150,7 @@ fn shown(
                 continue;
             }
             let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
-            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.line));
+            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.place()));
             for found in report.findings {
                 match found.kind {
                     FindingKind::Race
@@ -162,7 +162,7 @@ fn shown(
                     _ => continue,
                 }
                 let witness = Witness { launch: launch.clone(), seed, schedule, found };
-                let key = |of: &Witness| (of.lines(), of.found.kind);
+                let key = |of: &Witness| (of.pair(), of.found.kind);
                 if !all.iter().any(|known| key(known) == key(&witness)) {
                     all.push(witness);
                 }

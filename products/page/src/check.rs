@@ -208,13 +208,13 @@ fn races(report: &Report) -> impl Iterator<Item = Finding> {
             Class::Race | Class::SameValue | Class::Divergent | Class::NotProved => Level::Possible,
             Class::NotFollowed => Level::NotChecked,
         };
-        let [first, line] = finding.lines;
+        let [first, line] = finding.pair.map(|own| own.line);
         let found = finding.witness.as_ref().map(|witness| &witness.found);
         let sites = found.map(|found| found.other.iter().chain([&found.site]).map(ToString::to_string).join(", then "));
         let remedy = finding
             .remedy
             .as_ref()
-            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.line()), str::to_owned)));
+            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.at().line), str::to_owned)));
         Finding {
             check: "races",
             kernel: name(&report.kernel),

@@ -2,7 +2,10 @@
 //! many of them.
 
 use itertools::Itertools;
-use ptx_isa::{Scope, Space, flat::Flat};
+use ptx_isa::{
+    Scope, Space,
+    flat::{Flat, Step},
+};
 use rustc_hash::FxHashMap;
 
 use super::prover::{Prover, Unproved};
@@ -120,9 +123,9 @@ impl Prover<'_> {
             Some(left) => self.pairs_left = left,
             None => {
                 self.pairs_left = 0;
-                let line = self.questions.eval.flat.steps.first().map_or(0, |step| step.line);
+                let at = self.questions.eval.flat.steps.first().map(Step::place).unwrap_or_default();
                 let why = "the accesses of the kernel are more pairs than the budget of a proof allows";
-                self.proof.open.insert((line, why.to_owned()));
+                self.proof.open.insert((at, why.to_owned()));
                 return false;
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use ptx_isa::{flat::Flat, graph::reached};
+use ptx_isa::{InstPlace, flat::Flat, graph::reached};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -42,7 +42,7 @@ const NUMBERS: usize = 4;
 pub struct Proof {
     pub unproved: Vec<Unproved>,
     /// The lines of barriers to which not all threads may come together.
-    pub divergent: BTreeSet<u32>,
+    pub divergent: BTreeSet<InstPlace>,
     pub open: BTreeSet<Open>,
     pub assumptions: BTreeSet<Assumption>,
     /// The steps that are barriers of the whole grid.

@@ -34,7 +34,7 @@ fn check(body: &str, expected: &[&str]) {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let mut said = Vec::new();
         for change in remedy.changes.iter().rev() {
-            let at = change.line() as usize - 1;
+            let at = change.at().line as usize - 1;
             match change {
                 Change::Barrier(_) => {
                     lines.insert(at, format!("{BARRIER};"));
@@ -130,7 +130,7 @@ fn places_in_a_source() {
     assert_eq!(report.verdict, Verdict::Race, "{:?}", report.findings);
     let lines: Vec<&str> = text.lines().collect();
     let remedies = report.findings.iter().filter_map(|finding| finding.remedy.as_ref());
-    let places = remedies.flat_map(|remedy| &remedy.changes).map(|change| lines[change.line() as usize - 1]);
+    let places = remedies.flat_map(|remedy| &remedy.changes).map(|change| lines[change.at().line as usize - 1]);
     let places: Vec<&str> = places.collect();
     assert!(!places.is_empty() && places.iter().all(|place| *place == "setp.ge.u32 %p3, %r1, %r5;"), "{places:?}");
 }

@@ -65,8 +65,8 @@ pub fn array(args: &CheckArgs, files: &[File]) -> String {
     for (file, report) in files.iter().flat_map(|file| file.reports.iter().map(move |report| (file, report))) {
         let findings = report.findings.iter().map(|own| Finding {
             class: own.class.to_string(),
-            lines: own.lines,
-            places: own.lines.map(|line| placed::at(file, line).map(place)),
+            lines: own.pair.map(|place| place.line),
+            places: own.pair.map(|at| placed::at(file, at.line).map(place)),
             message: &own.message,
             help: placed::help(file, own),
             execution: own.witness.as_ref().zip(finding(file, own)).map(|(witness, command)| Execution {

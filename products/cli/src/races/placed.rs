@@ -46,19 +46,19 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
     };
     let witness = finding.witness.as_ref();
     let found = witness.map(|witness| &witness.found);
-    let lines = found.map_or(finding.lines, |found| {
-        let own = found.site.line;
-        [found.other.as_ref().map_or(own, |site| site.line), own]
+    let pair = found.map_or(finding.pair, |found| {
+        let own = found.site.place();
+        [found.other.as_ref().map_or(own, ptx_atomics::execute::Site::place), own]
     });
-    let [first, place] = lines.map(|line| at(file, line));
-    let mut notes: Vec<_> = sourced(&file.places, lines[1]).and_then(|source| source.inlined).into_iter().collect();
+    let [first, place] = pair.map(|own| at(file, own.line));
+    let mut notes: Vec<_> = sourced(&file.places, pair[1].line).and_then(|source| source.inlined).into_iter().collect();
     notes.extend(found.into_iter().flat_map(|found| sites(found, &file.ptx)));
     notes.extend(found.and_then(|found| Some(format!("in memory: {}", place::unnamed(found)?))));
     if witness.is_some() && !report.has_block {
         notes.push("the number of threads in a CTA is chosen: with --block it is settled".to_owned());
     }
     if witness.is_none() && !file.is_ptx {
-        let [one, other] = finding.lines;
+        let [one, other] = finding.pair.map(|own| own.line);
         let lines = if one == other { format!("line {one}") } else { format!("lines {one} and {other}") };
         notes.push(format!("{lines} of the PTX"));
     }
@@ -72,7 +72,7 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
         notes,
         program: file.name.clone(),
         file: place.as_ref().map_or_else(|| file.name.clone(), |place| place.file.clone()),
-        first: first.filter(|_| lines[0] != lines[1]),
+        first: first.filter(|_| pair[0] != pair[1]),
         place,
         also: None,
         executed: witness.map_or(Executed::No, |witness| Executed::Race(witness.seed, Box::new(witness.found.clone()))),
@@ -88,7 +88,7 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
 /// The remedy, the one that a proof has tried first, in words of the language of its place.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
     let at = |line: u32| at(file, line);
-    let shown = at(finding.lines[1]);
+    let shown = at(finding.pair[1].line);
     let language = shown.as_ref().and_then(|place| SourceLanguage::of(&place.file));
     let Some(remedy) = &finding.remedy else {
         let help = finding.witness.as_ref()?.found.help.as_ref()?;
@@ -98,7 +98,7 @@ pub fn help(file: &File, finding: &Finding) -> Option<String> {
         Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
         _ => format!("line {line}"),
     };
-    Some(remedy.words(|change| remedy::change(language, change, &place(change.line()))))
+    Some(remedy.words(|change| remedy::change(language, change, &place(change.at().line))))
 }
 
 /// The same as edits of PTX.
@@ -109,7 +109,7 @@ fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
             Change::Barrier(_) => (Side::Before, BARRIER),
             Change::InPlace { after, .. } => (Side::InPlace, after.as_str()),
         };
-        Edit { line: change.line(), side, instruction: instruction.to_owned() }
+        Edit { line: change.at().line, side, instruction: instruction.to_owned() }
     };
     changes.map(edit).collect()
 }
