@@ -34,7 +34,7 @@ use crate::{
     asynchronous::{Asynchronous, Role},
     declaration::{Head, Variable},
     instruction::Fence,
-    module::{Code, Function, InstId, InstPlace, Item, Module},
+    module::{Code, Function, InstPlace, Item, Module},
     runtime::Runtime,
     special::Special,
     target::Sm,
@@ -274,9 +274,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The instruction of the module; of a call, parameters and results are passed by steps of their own.
-    pub at: InstId,
-    /// Its line in the text of the module, for display.
-    pub line: u32,
+    pub at: InstPlace,
     /// The call that it is in.
     pub call: usize,
     /// A predicate register, and what it must be.
@@ -285,13 +283,6 @@ pub struct Step {
     pub writes: Vec<Option<Register>>,
     /// What it does.
     pub action: Action,
-}
-
-impl Step {
-    /// The instruction with its line.
-    pub fn place(&self) -> InstPlace {
-        InstPlace { line: self.line, id: Some(self.at) }
-    }
 }
 
 /// A register of one call.
@@ -333,7 +324,7 @@ pub struct CallSite {
     /// The function, as the module spells it.
     pub function: String,
     /// Where it is called: the instruction, and the call that it is in.
-    pub from: Option<(InstId, usize)>,
+    pub from: Option<(InstPlace, usize)>,
 }
 
 /// How far calls are followed.

@@ -71,13 +71,26 @@ pub struct InstId {
 pub struct InstPlace {
     /// The line in the text of the module, from 1.
     pub line: u32,
+    /// The column where it begins, from 1, if the line has several instructions; else 0.
+    pub column: u32,
     /// The instruction; nothing for a kernel as a whole.
     pub id: Option<InstId>,
 }
 
+impl InstPlace {
+    /// A line as a whole.
+    pub fn line(line: u32) -> Self {
+        Self { line, ..Self::default() }
+    }
+}
+
+/// `7`, or `7:25` on a line with several instructions.
 impl Display for InstPlace {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.line)
+        match self.column {
+            0 => write!(f, "{}", self.line),
+            column => write!(f, "{}:{column}", self.line),
+        }
     }
 }
 
@@ -88,6 +101,8 @@ pub struct Line {
     pub number: u32,
     /// In the text of the module, in bytes.
     pub span: Range<usize>,
+    /// The column where an instruction begins, from 1, if its line has several instructions; else 0.
+    pub column: u32,
     /// As it stands there, without comments. Of an instruction that has been changed, it is not printed.
     pub text: String,
     /// What it is, with names that are unique in the function.
@@ -179,7 +194,7 @@ impl Module {
     pub fn first_on(&self, line: u32) -> Option<InstPlace> {
         self.functions().enumerate().find_map(|(function, own)| {
             let index = own.body.as_ref()?.iter().position(|of| of.number == line && of.mnemonic().is_some())?;
-            Some(InstPlace { line, id: Some(InstId { function: function as u32, index: index as u32 }) })
+            Some(own.place(function as u32, index))
         })
     }
 
@@ -218,6 +233,15 @@ impl Module {
 }
 
 impl Function {
+    /// An instruction of the function, whose place among the functions of the module is given; after the last one, its end.
+    pub fn place(&self, function: u32, index: usize) -> InstPlace {
+        let (line, column) = match self.body.as_ref().and_then(|body| body.get(index)) {
+            Some(line) => (line.number, line.column),
+            None => (0, 0),
+        };
+        InstPlace { line, column, id: Some(InstId { function, index: index as u32 }) }
+    }
+
     /// A name of the function as the source has it.
     pub(crate) fn source_name<'n>(&self, name: &'n str) -> &'n str {
         name.split(&self.mark).next().unwrap_or(name)
@@ -283,6 +307,12 @@ impl Lines {
     /// The number of the line of a place, from 1.
     fn number(&self, at: usize) -> u32 {
         self.0.partition_point(|start| *start <= at) as u32 + 1
+    }
+
+    /// The column of a place in its line, from 1.
+    fn column(&self, at: usize) -> u32 {
+        let start = self.0[..self.0.partition_point(|start| *start <= at)].last().copied().unwrap_or(0);
+        (at - start) as u32 + 1
     }
 }
 
@@ -395,9 +425,14 @@ impl Reader {
             };
             let number = self.lines.number(text.start);
             let span = text.span();
-            lines.push(Line { number, span, text: text.respelled(|name| name.text.into()), code });
+            lines.push(Line { number, span, column: 0, text: text.respelled(|name| name.text.into()), code });
         }
         errors.into_iter().for_each(|(at, reason)| self.error(at, reason));
+        for line in lines.chunk_by_mut(|one, next| one.number == next.number) {
+            if line.iter().filter(|own| own.mnemonic().is_some()).count() > 1 {
+                line.iter_mut().for_each(|own| own.column = self.lines.column(own.span.start));
+            }
+        }
         lines
     }
 }

@@ -55,7 +55,7 @@ pub struct Kernel {
 impl Kernel {
     /// The place of what is known of the kernel as a whole.
     pub fn place(&self) -> InstPlace {
-        InstPlace { line: self.line, id: None }
+        InstPlace::line(self.line)
     }
 }
 

@@ -53,13 +53,13 @@ impl Witness {
             Class::Warning | Class::Plain => Verdict::Note,
         };
         Finding {
-            first: found.other.as_ref().map(ptx_execute::Site::place),
+            first: found.other.as_ref().map(|site| site.at),
             lacks_fence: found.lacks_fence,
             remedy: found
                 .help
                 .clone()
                 .map(|help| Remedy { executed: Some(help.clone()), ..Remedy::words(help.to_string()) }),
-            ..Finding::new(&launch.kernel, found.site.place(), verdict, found.message.clone())
+            ..Finding::new(&launch.kernel, found.site.at, verdict, found.message.clone())
         }
     }
 }

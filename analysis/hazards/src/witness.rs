@@ -109,7 +109,8 @@ impl Witnesses {
             [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
         };
         let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
-        let first = |witness: &Witness| witness.found.other.as_ref().map(|site| (site.line, witness.found.lacks_fence));
+        let first =
+            |witness: &Witness| witness.found.other.as_ref().map(|site| (site.at.line, witness.found.lacks_fence));
         let known: BTreeSet<_> = shown.iter().filter_map(|witness| first(witness)).collect();
         let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
         others
@@ -282,7 +283,7 @@ impl Search<'_> {
     /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
     fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
         for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
-            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.at == found.site.place();
+            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.at == found.site.at;
             let Some(shown) = self.proposed.iter().position(is_it) else { continue };
             // Another grid may write other values.
             let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
@@ -314,7 +315,7 @@ impl Search<'_> {
         let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
         let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
-        let single = |finding: &Finding| is_alone && finding.at == found.site.place();
+        let single = |finding: &Finding| is_alone && finding.at == found.site.at;
         let exact = exact.or_else(|| position(&single));
         exact.or_else(|| position(&|finding| is_by_rule(finding, found)))
     }
@@ -359,7 +360,7 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
         Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
-            finding.verdict == Verdict::Note && finding.first == Some(found.site.place())
+            finding.verdict == Verdict::Note && finding.first == Some(found.site.at)
         }
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
         // Either it has begun, or it is still there.
@@ -374,8 +375,8 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
 
 /// The lines of the two accesses in their order; the same twice if there is one alone.
 fn pair(found: &Found) -> (InstPlace, InstPlace) {
-    let second = found.site.place();
-    (found.other.as_ref().map_or(second, Site::place), second)
+    let second = found.site.at;
+    (found.other.as_ref().map_or(second, |site| site.at), second)
 }
 
 fn lines(found: &Found) -> (InstPlace, InstPlace) {
@@ -396,7 +397,7 @@ fn is_of_too_large_a_box(found: &Found) -> bool {
     let is_barrier = |site: &Site| site.instruction.starts_with("mbarrier.");
     let Some(other) = &found.other else { return false };
     let (one, two) = (&found.site, other);
-    let apart = loads(one) && loads(two) && one.place() != two.place();
+    let apart = loads(one) && loads(two) && one.at != two.at;
     // A copy tells its own mbarrier that it is complete, which is no write of what it brings.
     let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
     apart || meets && found.message.contains("an asynchronous write")

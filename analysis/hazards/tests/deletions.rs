@@ -203,8 +203,8 @@ fn key(finding: &Finding) -> Key {
 }
 
 fn mistake(found: &Found) -> Mistake {
-    let other = found.other.as_ref().map_or(found.site.line, |site| site.line);
-    (found.kind, other.min(found.site.line), other.max(found.site.line))
+    let other = found.other.as_ref().map_or(found.site.at.line, |site| site.at.line);
+    (found.kind, other.min(found.site.at.line), other.max(found.site.at.line))
 }
 
 impl<'m> Whole<'m> {
@@ -311,7 +311,7 @@ fn is_open(finding: &Finding) -> bool {
 
 /// How far launches come, and whether both accesses of a finding are executed in one of them.
 fn reach(findings: &[Finding], launches: &[Tried]) -> String {
-    let has = |tried: &Tried, at: InstPlace| at.id.is_some_and(|id| tried.instructions.binary_search(&id).is_ok());
+    let has = |tried: &Tried, at: InstPlace| tried.instructions.binary_search(&at).is_ok();
     let both = |tried: &Tried, own: &Finding| has(tried, own.at) && own.first.is_none_or(|first| has(tried, first));
     let number = launches.iter().filter(|tried| findings.iter().any(|own| both(tried, own))).count();
     let best = &launches[0];

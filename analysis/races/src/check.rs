@@ -129,7 +129,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
     findings.extend(left);
     // Where values differ in one execution, those of another one say no more.
-    let racy: Vec<[InstPlace; 2]> = findings.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
+    let racy: Vec<[InstPlace; 2]> =
+        findings.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
     findings.sort_by_key(|finding| (finding.class, finding.pair));
     mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings, until);
@@ -169,7 +170,7 @@ fn barriers(flat: &Flat) -> Vec<InstPlace> {
         Action::Asynchronous(form, _) => form.family() == Family::BarrierClusterWait,
         _ => false,
     };
-    flat.steps.iter().filter(|step| is_barrier(&step.action)).map(flat::Step::place).collect()
+    flat.steps.iter().filter(|step| is_barrier(&step.action)).map(|step| step.at).collect()
 }
 
 /// Says what mends the races that are shown. Nothing but a proof says so.

@@ -154,7 +154,7 @@ fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>>
     let lines = || module.functions().filter_map(|function| function.body.as_ref()).flatten();
     let change = |step: &usize| {
         let Action::Access(access) = &flat.steps[*step].action else { return None };
-        let at = flat.steps[*step].place();
+        let at = flat.steps[*step].at;
         // Two instructions on one line are not told apart by an edit of it.
         let text = lines().filter(|own: &&Line| own.number == at.line).exactly_one().ok()?.text.as_str();
         let (sem, scope) = (access.sem, access.scope?);

@@ -125,7 +125,7 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
     let next = |block: usize| blocks[block].next();
     let counted = named::ids(flat);
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
-        let at = flat.steps.first().map(Step::place).unwrap_or_default();
+        let at = flat.steps.first().map(|step| step.at).unwrap_or_default();
         proof.open.insert((at, "a loop has several beginnings".to_owned()));
         return proof;
     };
@@ -237,7 +237,7 @@ impl<'p> Prover<'p> {
         let some = meetings.iter().filter(|meeting| !whole.contains(&meeting.step)).cloned().collect_vec();
         let mut threads = Threads::new(&mut self.questions, Paths { blocks: self.blocks }, &self.shared, &[], arrivals);
         let (named, left) = named::named(&mut threads, &some, &whole);
-        let places = left.into_iter().map(|step| self.questions.eval.flat.steps[step].place());
+        let places = left.into_iter().map(|step| self.questions.eval.flat.steps[step].at);
         let why = "a barrier of some threads of the CTA is not followed";
         self.proof.open.extend(places.map(|at| (at, why.to_owned())));
         named
@@ -455,7 +455,7 @@ impl<'p> Prover<'p> {
             if answer != Answer::Never {
                 self.proof.keep(&answer);
                 let End::Barrier(step, _) = self.blocks[block].end else { continue };
-                self.proof.divergent.insert(self.questions.eval.flat.steps[step].place());
+                self.proof.divergent.insert(self.questions.eval.flat.steps[step].at);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use ptx_isa::{
-    Code, Function, InstId, InstPlace, Instruction, Line, Module, Scope, Sem,
+    Code, Function, InstPlace, Instruction, Line, Module, Scope, Sem,
     flat::{self, Flat, Library},
 };
 use web_time::Instant;
@@ -90,11 +90,10 @@ impl Tried {
     ) -> Self {
         let mut tried = Self { places: Vec::new() };
         let (Some(body), Some(barrier)) = (&kernel.body, barrier()) else { return tried };
-        let Some(function) = module.functions().position(|own| own.name == kernel.name && own.body.is_some()) else { return tried };
-        let place = |index: usize| {
-            let id = InstId { function: function as u32, index: index as u32 };
-            InstPlace { line: body[index].number, id: Some(id) }
+        let Some(function) = module.functions().position(|own| own.name == kernel.name && own.body.is_some()) else {
+            return tried;
         };
+        let place = |index: usize| kernel.place(function as u32, index);
         let is_access = |index: usize| pairs.iter().flatten().any(|own| *own == place(index));
         let is_label = |line: &Line| matches!(line.code, Code::Label(_));
         let is_typed = typed(body);
@@ -178,7 +177,7 @@ fn typed(body: &[Line]) -> Vec<bool> {
 
 /// The instructions of two steps in the order of the text.
 pub fn pair(flat: &Flat, steps: [usize; 2]) -> [InstPlace; 2] {
-    let [a, b] = steps.map(|step| flat.steps[step].place());
+    let [a, b] = steps.map(|step| flat.steps[step].at);
     [a.min(b), a.max(b)]
 }
 

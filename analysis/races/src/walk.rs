@@ -230,7 +230,7 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     fn not_followed(&mut self, step: usize, why: impl Into<String>) {
-        let at = self.eval.flat.steps[step].place();
+        let at = self.eval.flat.steps[step].at;
         self.open.insert((at, why.into()));
     }
 

@@ -1,7 +1,7 @@
 //! What one thread does, as a walk finds it.
 
-use ptx_isa::InstPlace;
 use crate::{chunks::Chunks, state::State};
+use ptx_isa::InstPlace;
 use ptx_solver::term::Term;
 
 /// An access of one thread.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, Site, search};
+use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
     InstPlace, Module,
     flat::{AccessKind, Action, Flat},
@@ -25,8 +25,8 @@ pub struct Witness {
 impl Witness {
     /// The two accesses in the order of the text; a barrier twice.
     pub fn pair(&self) -> [InstPlace; 2] {
-        let own = self.found.site.place();
-        let other = self.found.other.as_ref().map_or(own, Site::place);
+        let own = self.found.site.at;
+        let other = self.found.other.as_ref().map_or(own, |site| site.at);
         [own.min(other), own.max(other)]
     }
 }
@@ -150,7 +150,7 @@ fn shown(
                 continue;
             }
             let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
-            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.place()));
+            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.at));
             for found in report.findings {
                 match found.kind {
                     FindingKind::Race

@@ -90,7 +90,8 @@ fn wrong(kernel: &Kernel, report: &Report) -> Option<String> {
         ("racy" | "divergent", Verdict::Free) => "is proved free, and is not",
         _ => return None,
     };
-    let findings = report.findings.iter().map(|own| format!("{} {:?} {}", own.class, own.pair.map(|at| at.line), own.message));
+    let findings =
+        report.findings.iter().map(|own| format!("{} {:?} {}", own.class, own.pair.map(|at| at.line), own.message));
     (!is_known).then(|| format!("{} {text}: {}", kernel.id, findings.collect::<Vec<_>>().join("; ")))
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     declaration::{Head, Parameter, Variable},
     instruction::{Guard, Instruction},
-    module::{Code, Function, InstId, Jump},
+    module::{Code, Function, InstPlace, Jump},
     runtime::Runtime,
     syntax::{self, Shape},
     word::{Type, VectorSize},
@@ -22,9 +22,8 @@ pub(super) struct Frame<'m> {
     /// The place of the function among those of the module.
     index: u32,
     function: &'m Function,
-    /// The instruction that is read, and its line.
-    at: InstId,
-    line: u32,
+    /// The instruction that is read.
+    at: InstPlace,
     pub registers: FxHashMap<String, Register>,
     /// How many bits registers have, by their names or by the beginnings of these; of a vector register, each element.
     widths: FxHashMap<String, u32>,
@@ -88,7 +87,7 @@ impl Flat {
         builder.flat.formals = [results, parameters];
         builder.body(&mut frame);
         // What leads nowhere leads to the end.
-        (frame.at.index, frame.line) = (function.body.as_ref().map_or(0, |body| body.len() as u32), 0);
+        frame.at = function.place(number, function.body.as_ref().map_or(0, Vec::len));
         builder.push(&frame, None, Vec::new(), Action::Leave(Leaving::Function));
         let end = builder.flat.steps.len() - 1;
         builder.flat.labels.iter_mut().for_each(|label| label.at = label.at.min(end));
@@ -120,8 +119,7 @@ impl<'m> Builder<'_, 'm> {
             number: self.flat.calls.len() - 1,
             index,
             function,
-            at: from.map_or(InstId { function: index, index: 0 }, |from| from.at),
-            line: from.map_or(0, |from| from.line),
+            at: from.map_or(InstPlace::default(), |from| from.at),
             registers: FxHashMap::default(),
             widths: FxHashMap::default(),
             vectors: FxHashMap::default(),
@@ -135,7 +133,7 @@ impl<'m> Builder<'_, 'm> {
     fn body(&mut self, frame: &mut Frame<'m>) {
         self.stack.push(&frame.function.name);
         for (index, line) in frame.function.body.iter().flatten().enumerate() {
-            (frame.at, frame.line) = (InstId { function: frame.index, index: index as u32 }, line.number);
+            frame.at = frame.function.place(frame.index, index);
             let (text, jump) = match &line.code {
                 Code::Label(name) => {
                     let label = self.label(frame, &name.0);
@@ -196,8 +194,7 @@ impl<'m> Builder<'_, 'm> {
         writes: Vec<Option<Register>>,
         action: Action,
     ) {
-        let (at, line) = (frame.at, frame.line);
-        self.flat.steps.push(Step { at, line, call: frame.number, guard, writes, action });
+        self.flat.steps.push(Step { at: frame.at, call: frame.number, guard, writes, action });
     }
 
     pub fn label(&mut self, frame: &mut Frame<'m>, name: &str) -> Label {

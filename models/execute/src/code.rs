@@ -5,7 +5,7 @@ mod fast;
 mod touched;
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Fence, InstId, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
+    Asynchronous, AtomOp, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
 };
@@ -291,9 +291,7 @@ pub struct Matrix {
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The instruction of the module.
-    pub at: InstId,
-    /// Its line.
-    pub line: u32,
+    pub at: InstPlace,
     /// A predicate, and what it must be.
     pub guard: Option<(Reg, bool)>,
     /// What it does.
@@ -340,7 +338,7 @@ pub struct Program {
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
     /// The mnemonics of the instructions, for reports.
-    pub mnemonics: rustc_hash::FxHashMap<InstId, String>,
+    pub mnemonics: rustc_hash::FxHashMap<InstPlace, String>,
 }
 
 /// Constant memory, of which addresses may have 32 bits: where each variable begins in these, its bytes, and where it begins in all memory.

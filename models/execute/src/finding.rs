@@ -60,8 +60,8 @@ pub fn place(index: u32, sizes: Dim3) -> Dim3 {
 
 /// An instruction of a thread.
 pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
-    let (at, line) = program.steps.get(pc as usize).map_or((None, 0), |step| (Some(step.at), step.line));
-    let source = own(program.places.around(line)).cloned();
-    let instruction = at.and_then(|at| program.mnemonics.get(&at)).cloned().unwrap_or_default();
-    Site { at, line, source, instruction, thread: place(who.thread, block), cta }
+    let at = program.steps.get(pc as usize).map(|step| step.at).unwrap_or_default();
+    let source = own(program.places.around(at.line)).cloned();
+    let instruction = program.mnemonics.get(&at).cloned().unwrap_or_default();
+    Site { at, source, instruction, thread: place(who.thread, block), cta }
 }

@@ -77,7 +77,7 @@ impl Program {
         let lack = |step: &crate::code::Step| {
             let (reason, ends) = why(&step.op)?;
             let instruction = self.mnemonics.get(&step.at).cloned().unwrap_or_default();
-            Some(Lack { line: step.line, instruction, reason, ends })
+            Some(Lack { line: step.at.line, instruction, reason, ends })
         };
         let mut all: Vec<Lack> = self.steps.iter().filter_map(lack).collect();
         all.sort_by_key(|lack| lack.line);

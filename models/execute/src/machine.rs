@@ -749,7 +749,7 @@ impl<'r> Machine<'r> {
 
     /// The step whose turn it is, for its line.
     pub fn line(&self, pc: Pc) -> u32 {
-        self.program.steps.get(pc as usize).map_or(0, |step| step.line)
+        self.program.steps.get(pc as usize).map_or(0, |step| step.at.line)
     }
 
     /// The threads of lanes of a warp.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use ptx_isa::{InstId, InstPlace, Scope, SourceLine};
+use ptx_isa::{InstPlace, Scope, SourceLine};
 
 use crate::launch::Dim3;
 
@@ -210,10 +210,8 @@ pub enum Missing {
 /// An instruction of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The instruction of the module, if there is one.
-    pub at: Option<InstId>,
-    /// The line of PTX, from 1; 0 if there is none.
-    pub line: u32,
+    /// The instruction of the module; on line 0 if there is none.
+    pub at: InstPlace,
     /// The line of the source, as `.loc` says it.
     pub source: Option<SourceLine>,
     /// The instruction, without its operands: `ld.global.u32`.
@@ -224,17 +222,10 @@ pub struct Site {
     pub cta: Dim3,
 }
 
-impl Site {
-    /// The instruction with its line.
-    pub fn place(&self) -> InstPlace {
-        InstPlace { line: self.line, id: self.at }
-    }
-}
-
 impl Display for Site {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { at: _, line, source, instruction, thread, cta } = self;
-        write!(f, "line {line}: {instruction} of thread {},{},{}", thread[0], thread[1], thread[2])?;
+        let Self { at, source, instruction, thread, cta } = self;
+        write!(f, "line {at}: {instruction} of thread {},{},{}", thread[0], thread[1], thread[2])?;
         write!(f, " of CTA {},{},{}", cta[0], cta[1], cta[2])?;
         source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
     }

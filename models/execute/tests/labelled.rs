@@ -82,8 +82,8 @@ impl Found {
         self.is_cut |= report.notes.iter().any(|note| note.line == 0);
         self.steps += report.steps;
         for finding in report.findings {
-            let other = finding.other.as_ref().map_or(0, |other| other.line);
-            let text = format!("{} (lines {other} and {})", finding.message, finding.site.line);
+            let other = finding.other.as_ref().map_or(0, |other| other.at.line);
+            let text = format!("{} (lines {other} and {})", finding.message, finding.site.at.line);
             self.kinds.entry(finding.kind).or_insert(text);
         }
     }

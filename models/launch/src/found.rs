@@ -118,7 +118,7 @@ impl Found {
         let kernel = self.plan.launches.get(launch).map(|launch| launch.kernel.clone()).unwrap_or_default();
         for finding in report.findings {
             let places = |finding: &Finding| {
-                let places = [finding.other.as_ref().map_or(0, |other| other.line), finding.site.line];
+                let places = [finding.other.as_ref().map_or(0, |other| other.at.line), finding.site.at.line];
                 if options.in_order { places } else { [places[0].min(places[1]), places[0].max(places[1])] }
             };
             let key = |finding: &Finding| (finding.kind, places(finding));
@@ -220,7 +220,13 @@ mod tests {
     use super::*;
 
     fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
-        let site = |line| Site { at: None, line, source: None, instruction: "st".into(), thread: [0; 3], cta: [0; 3] };
+        let site = |line| Site {
+            at: ptx_isa::InstPlace::line(line),
+            source: None,
+            instruction: "st".into(),
+            thread: [0; 3],
+            cta: [0; 3],
+        };
         Finding {
             kind,
             site: site(line),

@@ -47,6 +47,9 @@ pub fn relocated(message: &str, place: impl Fn(u32) -> Option<String>) -> String
     for piece in pieces {
         let digits = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
         let (number, rest) = piece.split_at(digits);
+        // A line with several instructions has a column: `7:25`.
+        let column = rest.strip_prefix(':').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let rest = column.filter(|after| after.len() + 1 < rest.len()).unwrap_or(rest);
         match number.parse().map(&place) {
             Ok(Some(place)) if listed.contains(&place) => text.truncate(text.len() - OR.len()),
             Ok(Some(place)) => {

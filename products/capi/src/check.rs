@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ptx_atomics_common::{Diagnostic, Location};
 use ptx_hazards::{Cause, Class, Finding, Kernel, Limits, Report, Verdict, Witnesses};
-use ptx_isa::{Module, ModuleError, legality};
+use ptx_isa::{InstPlace, Module, ModuleError, legality};
 use ptx_memory_model::kernel::shown;
 
 use crate::{
@@ -36,9 +36,16 @@ pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32) -> Result<
 
 fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
     let (module, errors) = legality::read(ptx);
-    let location = |line: u32| (line > 0).then(|| Location { file: file.to_owned(), line, column: 0 });
+    let location = |at: InstPlace| {
+        let InstPlace { line, column, .. } = at;
+        (line > 0).then(|| Location { file: file.to_owned(), line, column })
+    };
     let error = |ModuleError { line, reason, .. }| {
-        Message::new(Level::Error, Diagnostic { location: location(line), ..Diagnostic::new(reason) }, None)
+        Message::new(
+            Level::Error,
+            Diagnostic { location: location(InstPlace::line(line)), ..Diagnostic::new(reason) },
+            None,
+        )
     };
     let mut messages: Vec<_> = errors.into_iter().map(error).collect();
 
@@ -52,7 +59,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
             let remedy = finding.remedy.map(|remedy| remedy.help);
             let diagnostic = Diagnostic {
                 function: Some(finding.kernel),
-                location: location(finding.at.line),
+                location: location(finding.at),
                 help: remedy.or_else(|| finding.cause.as_ref().and_then(Cause::help)),
                 notes: finding.first.map(|line| format!("the first access is on line {line}")).into_iter().collect(),
                 ..Diagnostic::new(finding.message)

@@ -118,7 +118,7 @@ pub fn message(Message { level, id, diagnostic, first }: &Message<'_>, input: Op
     let line = diagnostic.location.as_ref().and_then(|at| Some((at, source(at, at.line..=at.line, input)?)));
     match (&diagnostic.location, line) {
         (Some(_), Some((location, line))) => {
-            let first = first.filter(|first| first.line != location.line || first.file != location.file);
+            let first = first.filter(|first| *first != location);
             let near = first.filter(|first| first.file == location.file && first.line.abs_diff(location.line) <= NEAR);
             let from = near.map_or(location.line, |near| near.line.min(location.line));
             let to = near.map_or(location.line, |near| near.line.max(location.line));

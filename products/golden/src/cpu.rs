@@ -65,7 +65,7 @@ fn said_of(finding: Finding) -> String {
     let Finding { site, other, help, .. } = &finding;
     let other = other.iter().map(|other| format!("\n    with {other}"));
     let help = help.iter().map(|help| format!("\n    help: {help}"));
-    let at = (site.line > 0).then(|| format!("\n    {site}"));
+    let at = (site.at.line > 0).then(|| format!("\n    {site}"));
     format!("{finding}{}", at.into_iter().chain(other).chain(help).collect::<String>())
 }
 

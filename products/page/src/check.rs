@@ -214,7 +214,7 @@ fn races(report: &Report) -> impl Iterator<Item = Finding> {
         let remedy = finding
             .remedy
             .as_ref()
-            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.at().line), str::to_owned)));
+            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.at()), str::to_owned)));
         Finding {
             check: "races",
             kernel: name(&report.kernel),

@@ -148,10 +148,10 @@ fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> 
 }
 
 fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Finding {
-    let sites = finding.other.iter().chain((finding.site.line > 0).then_some(&finding.site));
+    let sites = finding.other.iter().chain((finding.site.at.line > 0).then_some(&finding.site));
     let sites: Vec<_> = sites.map(ToString::to_string).collect();
     let notes = (!sites.is_empty()).then(|| sites.join(", then ")).into_iter().chain(found.with(seeds));
-    let first = finding.other.as_ref().map(|other| other.line);
+    let first = finding.other.as_ref().map(|other| other.at.line);
     Finding {
         check: "run",
         kernel: name(kernel),
@@ -160,8 +160,8 @@ fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Fi
             Level::Warning => "warning",
             Level::Unknown => "not-checked",
         },
-        line: finding.site.line,
-        first: first.filter(|first| *first != finding.site.line),
+        line: finding.site.at.line,
+        first: first.filter(|first| *first != finding.site.at.line),
         message: finding.message.clone(),
         notes: notes.collect(),
         help: finding.help.as_ref().map(ToString::to_string),

@@ -127,5 +127,5 @@ impl Class {
 pub fn race(finding: &Finding) -> Option<(Class, [u32; 2])> {
     let other = finding.other.as_ref().filter(|_| finding.kind == FindingKind::Race)?;
     let class = Class::of(&other.instruction).min(Class::of(&finding.site.instruction));
-    Some((class, [other.line, finding.site.line]))
+    Some((class, [other.at.line, finding.site.at.line]))
 }

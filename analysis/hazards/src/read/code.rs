@@ -46,7 +46,7 @@ pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
         Assembled::Trap => "a trap",
         Assembled::Synchronous => "a membar and an operation that is not asynchronous",
     };
-    Some((step.place(), format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
+    Some((step.at, format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
 }
 
 /// What is not understood of an instruction, in words that follow "not checked:".

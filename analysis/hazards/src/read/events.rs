@@ -72,7 +72,7 @@ fn allocations(code: &Flat, walked: &Walked) -> Vec<(Value, u32)> {
             && let Some(address) = address(&step.operands, Role::Destination)
             && found.iter().all(|(known, _)| *known != address)
         {
-            found.push((address, code.steps[step.op].line));
+            found.push((address, code.steps[step.op].at.line));
         }
     }
     found
@@ -387,7 +387,7 @@ impl<'w> Maker<'w> {
         if !is_matrix(op) {
             let accesses = self.touched.drain(..);
             events.extend(accesses.map(|access| Event {
-                at: op.place(),
+                at: op.at,
                 guard: Vec::new(),
                 kind: EventKind::Access(access),
             }));
@@ -413,7 +413,7 @@ impl<'w> Maker<'w> {
         let code = self.code;
         let op = &code.steps[step.op];
         for wait in implied(self.walked, step.guard) {
-            let at = code.steps[wait.0].place();
+            let at = code.steps[wait.0].at;
             let kind = self.wait(wait);
             let guard = self.guard(step.guard);
             events.push(Event { at, guard, kind });
@@ -442,7 +442,7 @@ impl<'w> Maker<'w> {
             }
         }
         let guard = if kinds.is_empty() { Vec::new() } else { self.guard(step.guard) };
-        events.extend(kinds.into_iter().map(|kind| Event { at: op.place(), guard: guard.clone(), kind }));
+        events.extend(kinds.into_iter().map(|kind| Event { at: op.at, guard: guard.clone(), kind }));
     }
 
     fn access_of(&mut self, of: &flat::Access, address: Option<Value>) -> Option<EventKind> {
@@ -507,7 +507,7 @@ impl<'w> Maker<'w> {
                 continue;
             }
             let event = |wait: Wait| {
-                let at = self.code.steps[wait.0].place();
+                let at = self.code.steps[wait.0].at;
                 Event { at, guard: Vec::new(), kind: self.wait(wait) }
             };
             let events = waits.into_iter().map(event).collect();

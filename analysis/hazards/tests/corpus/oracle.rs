@@ -80,7 +80,7 @@ impl Judgement {
     }
 
     fn of(finding: &Finding) -> Option<Self> {
-        let line = finding.site.line;
+        let line = finding.site.at.line;
         Some(match finding.kind {
             FindingKind::SameValue | FindingKind::Uninitialized => return None,
             FindingKind::Hang => Self::Hangs(line),

@@ -2,10 +2,7 @@
 //! many of them.
 
 use itertools::Itertools;
-use ptx_isa::{
-    Scope, Space,
-    flat::{Flat, Step},
-};
+use ptx_isa::{Scope, Space, flat::Flat};
 use rustc_hash::FxHashMap;
 
 use super::prover::{Prover, Unproved};
@@ -123,7 +120,7 @@ impl Prover<'_> {
             Some(left) => self.pairs_left = left,
             None => {
                 self.pairs_left = 0;
-                let at = self.questions.eval.flat.steps.first().map(Step::place).unwrap_or_default();
+                let at = self.questions.eval.flat.steps.first().map(|step| step.at).unwrap_or_default();
                 let why = "the accesses of the kernel are more pairs than the budget of a proof allows";
                 self.proof.open.insert((at, why.to_owned()));
                 return false;

@@ -43,7 +43,7 @@ impl Prover<'_> {
             let is_wrong = |warp: &[usize]| warp.iter().any(|at| here[*at]) && warp.iter().any(|at| is_missing(*at));
             if threads.chunks(WARP).any(is_wrong) {
                 let why = "lanes that the mask names never come to it, and others wait for them";
-                self.proof.open.insert((flat.steps[own.step].place(), why.to_owned()));
+                self.proof.open.insert((flat.steps[own.step].at, why.to_owned()));
             }
         }
     }

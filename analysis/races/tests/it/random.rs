@@ -603,8 +603,8 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
         if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
             return Some(format!(
                 "{found} at lines {:?} and {}",
-                found.other.as_ref().map(|site| site.line),
-                found.site.line
+                found.other.as_ref().map(|site| site.at.line),
+                found.site.at.line
             ));
         }
     }

@@ -236,7 +236,7 @@ impl<'f> Frame<'f> {
             if !mnemonic.is_empty() {
                 program.mnemonics.entry(step.at).or_insert_with(|| mnemonic.to_owned());
             }
-            program.steps.push(Step { at: step.at, line: step.line, guard, op });
+            program.steps.push(Step { at: step.at, guard, op });
         }
     }
 
@@ -446,7 +446,7 @@ impl<'f> Frame<'f> {
 
     /// The instruction without its operands, as the text has it.
     fn mnemonic(&self, step: &flat::Step) -> &'f str {
-        let line = self.function.body.as_ref().and_then(|body| body.get(step.at.index as usize));
+        let line = self.function.body.as_ref().and_then(|body| body.get(step.at.id?.index as usize));
         line.and_then(ptx_isa::Line::mnemonic).unwrap_or_default()
     }
 

@@ -2,7 +2,9 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
-use ptx_isa::{AluOp, Axis, Family, Head, InstId, Module, Special, SpecialVector, arithmetic::Computation, short_name};
+use ptx_isa::{
+    AluOp, Axis, Family, Head, InstPlace, Module, Special, SpecialVector, arithmetic::Computation, short_name,
+};
 use web_time::Instant;
 
 use super::{
@@ -57,7 +59,7 @@ pub struct Tried {
     /// How many of the kernel's instructions were executed by some thread, and how many there are.
     pub covered: (usize, usize),
     /// The instructions that were executed, in their order.
-    pub instructions: Vec<InstId>,
+    pub instructions: Vec<InstPlace>,
     /// How many instructions all warps executed.
     pub steps: u64,
 }
@@ -391,7 +393,7 @@ fn number_of(launch: &Assumed) -> u64 {
 }
 
 /// How many steps of the kernel were executed, of how many; asynchronous ones count more. And the instructions.
-fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstId>) {
+fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstPlace>) {
     let weight = |op: &Op| match op {
         Op::Asynchronous(_) => 8,
         Op::Nothing => 0,
@@ -400,7 +402,7 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstId>
     let executed = |index: usize| learned.covered.get(index).copied().unwrap_or(false);
     let all = program.steps.iter().map(|step| weight(&step.op)).sum();
     let own = program.steps.iter().enumerate().filter(|(index, _)| executed(*index));
-    let mut instructions: Vec<InstId> = own.clone().map(|(_, step)| step.at).collect();
+    let mut instructions: Vec<InstPlace> = own.clone().map(|(_, step)| step.at).collect();
     instructions.sort_unstable();
     instructions.dedup();
     ((own.map(|(_, step)| weight(&step.op)).sum(), all), instructions)

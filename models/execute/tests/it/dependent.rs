@@ -190,7 +190,7 @@ fn sites_and_help() {
     let told = found.iter().find(|finding| finding.message == WRITE_READ).expect("a race");
     let other = told.other.as_ref().expect("the first access");
     assert_eq!((&*other.instruction, other.cta, told.site.cta), ("st.global.u32", [2, 0, 0], [0; 3]));
-    assert!(other.line < told.site.line);
+    assert!(other.at.line < told.site.at.line);
     let help = |launches: &[Of]| {
         run(launches, Options::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    Code, InstId, Module, Places,
+    Code, InstPlace, Module, Places,
     flat::{Flat, Step},
     syntax::{self, Text, TokenKind},
 };
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The instructions of a module.
-pub(super) struct Origins<'m>(HashMap<InstId, Origin<'m>>);
+pub(super) struct Origins<'m>(HashMap<InstPlace, Origin<'m>>);
 
 struct Origin<'m> {
     text: &'m str,
@@ -28,7 +28,7 @@ impl<'m> Origins<'m> {
         for (function, own) in module.functions().enumerate() {
             let mut here: &[SourceLine] = &[];
             for (index, line) in own.body.iter().flatten().enumerate() {
-                let at = InstId { function: function as u32, index: index as u32 };
+                let at = own.place(function as u32, index);
                 match line.code {
                     Code::Directive(_) => here = places.at(line.number).unwrap_or(here),
                     _ => drop(origins.insert(at, Origin { text: &line.text, places: here })),
@@ -46,7 +46,7 @@ impl<'m> Origins<'m> {
         for (at, _) in outward {
             places.extend(self.0.get(&at).into_iter().flat_map(|call| call.places).cloned());
         }
-        Line { number: step.line, text: demangled(origin.text), places, wrong: None }
+        Line { number: step.at.line, text: demangled(origin.text), places, wrong: None }
     }
 }
 

@@ -36,7 +36,7 @@ impl Missing {
     /// A finding at each second instruction between which and a first one the missing one is not.
     fn find(&self, ptx: &str) -> Vec<Finding> {
         let (mut first, mut found) = (None, Vec::new());
-        let place = |line| InstPlace { line, id: None };
+        let place = |line| InstPlace::line(line);
         for (line, text) in (1..).zip(ptx.lines()) {
             if text.contains(self.instruction) {
                 first = None;

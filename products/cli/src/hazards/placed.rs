@@ -3,6 +3,7 @@
 use itertools::Itertools;
 use ptx_atomics::hazards::{Cause, Finding, Position, Remedy, Rule, Shown, Witness};
 pub use ptx_atomics::hazards::{Executed, Level};
+use ptx_atomics::ptx::InstPlace;
 use ptx_atomics::{
     isolated::{Site, Unoptimized},
     pass::{Input, Location, relocated},
@@ -114,7 +115,7 @@ fn settled(finding: &Finding) -> Option<String> {
 }
 
 fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
-    let in_input = |line: u32| Location { file: input.name().to_owned(), line, column: 0 };
+    let in_input = |at: InstPlace| Location { file: input.name().to_owned(), line: at.line, column: at.column };
     let remedy = finding.remedy.as_ref();
     let placed = Placed {
         check: Check::Async,
@@ -128,8 +129,8 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         message: finding.message.clone(),
         program: input.name().to_owned(),
         file: input.name().to_owned(),
-        place: (finding.at.line > 0).then(|| in_input(finding.at.line)),
-        first: finding.first.map(|first| in_input(first.line)),
+        place: (finding.at.line > 0).then(|| in_input(finding.at)),
+        first: finding.first.map(in_input),
         also: own(places.around(finding.at.line)).map(|source| format!("in the source: {source}")),
         cause: finding.cause.clone(),
         help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
@@ -143,7 +144,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         Some(source) => Some(source.beside(Some(&here.file))),
         None => Some(format!("on line {line} of the PTX")),
     };
-    let first = finding.first.map(|line| format!(", the first access on line {line}")).unwrap_or_default();
+    let first = finding.first.map(|first| format!(", the first access on line {first}")).unwrap_or_default();
     let place = |line: u32| source(line).map(|at| beside(&at, &here.file));
     Placed {
         message: relocated(&finding.message, in_words),
@@ -151,7 +152,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         notes: inlined.into_iter().collect(),
         place: Some(here),
         first: finding.first.and_then(|first| source(first.line)),
-        also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.at.line)),
+        also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.at)),
         ..placed
     }
 }

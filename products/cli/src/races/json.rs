@@ -66,7 +66,7 @@ pub fn array(args: &CheckArgs, files: &[File]) -> String {
         let findings = report.findings.iter().map(|own| Finding {
             class: own.class.to_string(),
             lines: own.pair.map(|place| place.line),
-            places: own.pair.map(|at| placed::at(file, at.line).map(place)),
+            places: own.pair.map(|at| placed::at(file, at).map(place)),
             message: &own.message,
             help: placed::help(file, own),
             execution: own.witness.as_ref().zip(finding(file, own)).map(|(witness, command)| Execution {

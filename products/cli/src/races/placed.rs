@@ -1,6 +1,7 @@
 //! Findings where their readers look for them: in the source where the PTX says its lines, else in the PTX.
 
 use ptx_atomics::pass::Location;
+use ptx_atomics::ptx::InstPlace;
 use ptx_atomics::races::{
     check::{Class, Finding, Report, Verdict},
     remedy::{BARRIER, Change},
@@ -47,10 +48,10 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
     let witness = finding.witness.as_ref();
     let found = witness.map(|witness| &witness.found);
     let pair = found.map_or(finding.pair, |found| {
-        let own = found.site.place();
-        [found.other.as_ref().map_or(own, ptx_atomics::execute::Site::place), own]
+        let own = found.site.at;
+        [found.other.as_ref().map_or(own, |site| site.at), own]
     });
-    let [first, place] = pair.map(|own| at(file, own.line));
+    let [first, place] = pair.map(|own| at(file, own));
     let mut notes: Vec<_> = sourced(&file.places, pair[1].line).and_then(|source| source.inlined).into_iter().collect();
     notes.extend(found.into_iter().flat_map(|found| sites(found, &file.ptx)));
     notes.extend(found.and_then(|found| Some(format!("in memory: {}", place::unnamed(found)?))));
@@ -58,7 +59,7 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
         notes.push("the number of threads in a CTA is chosen: with --block it is settled".to_owned());
     }
     if witness.is_none() && !file.is_ptx {
-        let [one, other] = finding.pair.map(|own| own.line);
+        let [one, other] = finding.pair;
         let lines = if one == other { format!("line {one}") } else { format!("lines {one} and {other}") };
         notes.push(format!("{lines} of the PTX"));
     }
@@ -87,18 +88,18 @@ fn placed(args: &CheckArgs, file: &File, report: &Report, finding: &Finding) -> 
 
 /// The remedy, the one that a proof has tried first, in words of the language of its place.
 pub fn help(file: &File, finding: &Finding) -> Option<String> {
-    let at = |line: u32| at(file, line);
-    let shown = at(finding.pair[1].line);
+    let at = |own: InstPlace| at(file, own);
+    let shown = at(finding.pair[1]);
     let language = shown.as_ref().and_then(|place| SourceLanguage::of(&place.file));
     let Some(remedy) = &finding.remedy else {
         let help = finding.witness.as_ref()?.found.help.as_ref()?;
         return Some(remedy::executed(language, help));
     };
-    let place = |line: u32| match at(line) {
+    let place = |own: InstPlace| match at(own) {
         Some(place) if place.file != file.ptx.input.name() => format!("{place}"),
-        _ => format!("line {line}"),
+        _ => format!("line {own}"),
     };
-    Some(remedy.words(|change| remedy::change(language, change, &place(change.at().line))))
+    Some(remedy.words(|change| remedy::change(language, change, &place(change.at()))))
 }
 
 /// The same as edits of PTX.
@@ -114,7 +115,7 @@ fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
     changes.map(edit).collect()
 }
 
-/// The place of a line of PTX.
-pub fn at(file: &File, line: u32) -> Option<Location> {
-    sourced(&file.places, line).map(|source| source.place).or_else(|| file.ptx.line(line))
+/// The place of an instruction.
+pub fn at(file: &File, at: InstPlace) -> Option<Location> {
+    sourced(&file.places, at.line).map(|source| source.place).or_else(|| file.ptx.line(at))
 }

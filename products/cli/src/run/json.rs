@@ -32,8 +32,8 @@ impl<'a> From<&'a Site> for JsonSite<'a> {
     fn from(site: &'a Site) -> Self {
         let source =
             |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
-        let Site { at: _, line, source: of, instruction, thread, cta } = site;
-        Self { line: *line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
+        let Site { at, source: of, instruction, thread, cta } = site;
+        Self { line: at.line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ptx_atomics::execute::{Finding, Site};
 use ptx_atomics::pass::{Input, Location};
-use ptx_atomics::ptx::Places;
+use ptx_atomics::ptx::{InstPlace, Places};
 
 use crate::sourced::{Sourced, sourced};
 
@@ -20,7 +20,7 @@ impl Shown {
 
     /// The place of an instruction.
     pub fn place(&self, site: &Site) -> Option<Location> {
-        self.source(site).map(|source| source.place).or_else(|| self.line(site.line))
+        self.source(site).map(|source| source.place).or_else(|| self.line(site.at))
     }
 
     /// By which calls the code of an instruction is where it is, in words.
@@ -31,17 +31,17 @@ impl Shown {
     /// An instruction in words.
     pub fn words(&self, site: &Site) -> String {
         let words = site.to_string();
-        if self.source(site).is_some() { words.replacen(':', " of the PTX:", 1) } else { words }
+        if self.source(site).is_some() { words.replacen(": ", " of the PTX: ", 1) } else { words }
     }
 
-    /// The place of a line of PTX.
-    pub fn line(&self, line: u32) -> Option<Location> {
-        (line > 0).then(|| Location { file: self.input.name().to_owned(), line, column: 0 })
+    /// The place of an instruction in the PTX.
+    pub fn line(&self, at: InstPlace) -> Option<Location> {
+        (at.line > 0).then(|| Location { file: self.input.name().to_owned(), line: at.line, column: at.column })
     }
 
     /// The place of an instruction in a source that is there.
     fn source(&self, site: &Site) -> Option<Sourced> {
-        sourced(&self.places, site.line)
+        sourced(&self.places, site.at.line)
     }
 }
 

@@ -3,6 +3,7 @@
 use annotate_snippets::Level as Said;
 use ptx_atomics::execute::{FindingKind, LaunchError};
 use ptx_atomics::pass::Diagnostic;
+use ptx_atomics::ptx::InstPlace;
 
 use super::{
     found::{Found, Level, Shown as Finding},
@@ -16,7 +17,7 @@ use crate::{
 pub fn print(found: &Found, ptx: &Shown) {
     found.findings.iter().for_each(|shown| finding(shown, found, ptx));
     for note in &found.notes {
-        let diagnostic = Diagnostic { location: ptx.line(note.line), ..Diagnostic::new(&*note.what) };
+        let diagnostic = Diagnostic { location: ptx.line(InstPlace::line(note.line)), ..Diagnostic::new(&*note.what) };
         let message = Message { level: Said::NOTE, id: None, diagnostic: &diagnostic, first: None };
         render::message(&message, Some(&ptx.input));
     }
@@ -30,7 +31,10 @@ pub fn print(found: &Found, ptx: &Shown) {
 
 /// Why a kernel was not launched, as an error.
 pub fn launch_error(error: &LaunchError, ptx: &Shown) -> Diagnostic {
-    Diagnostic { location: error.line.and_then(|line| ptx.line(line)), ..Diagnostic::new(&*error.reason) }
+    Diagnostic {
+        location: error.line.and_then(|line| ptx.line(InstPlace::line(line))),
+        ..Diagnostic::new(&*error.reason)
+    }
 }
 
 fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, ptx: &Shown) {
@@ -64,6 +68,6 @@ pub fn sites(finding: &ptx_atomics::execute::Finding, ptx: &Shown) -> Vec<String
     let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
     let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
     let first = finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site)));
-    let second = (finding.site.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site)));
+    let second = (finding.site.at.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site)));
     first.into_iter().chain(second).collect()
 }

@@ -56,9 +56,10 @@ fn found(name: &str, text: &str) -> Vec<String> {
         let report =
             run(&module, kernel, number, boxes(name), Options::default().of_seed(seed)).expect("it is launched");
         for finding in report.findings {
-            let other = finding.other.map_or(0, |site| site.line);
+            let other = finding.other.map_or(0, |site| site.at.line);
             if !matches!(finding.kind, FindingKind::SameValue | FindingKind::Uninitialized) {
-                let text = format!("{} of lines {other} and {}: {}", finding.kind, finding.site.line, finding.message);
+                let text =
+                    format!("{} of lines {other} and {}: {}", finding.kind, finding.site.at.line, finding.message);
                 if !found.contains(&text) {
                     found.push(text);
                 }
