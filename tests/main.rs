@@ -13,6 +13,7 @@ mod examples;
 mod fuzz;
 mod grid;
 mod kernels;
+mod lines;
 mod litmus;
 mod lsp;
 mod mapping;
@@ -52,6 +53,7 @@ fn main() {
         ("fuzz", fuzz::trials),
         ("grid", grid::trials),
         ("kernels", kernels::trials),
+        ("lines", lines::trials),
         ("litmus", litmus::trials),
         ("lsp", lsp::trials),
         ("mapping", mapping::trials),

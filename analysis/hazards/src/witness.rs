@@ -65,9 +65,9 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
-    pub fn lines(&self) -> (InstPlace, InstPlace) {
-        lines(&self.found)
+    /// The two accesses, the first one of the text first; the same twice if there is one alone.
+    pub fn pair(&self) -> (InstPlace, InstPlace) {
+        places(&self.found)
     }
 
     /// The execution once more.
@@ -104,7 +104,7 @@ impl Witnesses {
     /// and none whose first access has a finding already, since what it lacks is the same.
     pub fn news(&self) -> Vec<&Witness> {
         let keys = |witness: &Witness| {
-            let (least, most) = witness.lines();
+            let (least, most) = witness.pair();
             let kinds = witness.found.message.split(" of `").next().unwrap_or_default().to_owned();
             [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
         };
@@ -355,7 +355,7 @@ fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
 
 /// Whether an execution shows what a rule says, at other lines than the check names.
 fn is_by_rule(finding: &Finding, found: &Found) -> bool {
-    let (least, most) = lines(found);
+    let (least, most) = places(found);
     let names = |line| line == finding.at || Some(line) == finding.first;
     match finding.rule {
         Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
@@ -373,13 +373,13 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
     }
 }
 
-/// The lines of the two accesses in their order; the same twice if there is one alone.
+/// The two accesses in their order; the same twice if there is one alone.
 fn pair(found: &Found) -> (InstPlace, InstPlace) {
     let second = found.site.at;
     (found.other.as_ref().map_or(second, |site| site.at), second)
 }
 
-fn lines(found: &Found) -> (InstPlace, InstPlace) {
+fn places(found: &Found) -> (InstPlace, InstPlace) {
     let (first, second) = pair(found);
     (first.min(second), first.max(second))
 }

@@ -7,4 +7,5 @@ mod device;
 mod fences;
 mod matrix;
 mod search;
+mod sites;
 mod values;
