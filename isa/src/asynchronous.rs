@@ -116,7 +116,7 @@ impl Asynchronous {
         self.family
     }
 
-    /// The words behind those of the family, without their dots, in the manual's order.
+    /// The words after the words of the family, without their dots, in the manual's order.
     pub fn modifiers(&self) -> &[&'static str] {
         &self.modifiers
     }

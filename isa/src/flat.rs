@@ -33,8 +33,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     asynchronous::{Asynchronous, Role},
     declaration::{Head, Variable},
+    inst::InstPlace,
     instruction::Fence,
-    module::{Code, Function, InstPlace, Item, Module},
+    module::{Code, Function, Item, Module},
     runtime::Runtime,
     special::Special,
     target::Sm,
@@ -158,7 +159,7 @@ impl Access {
 /// `bar`, `barrier` and `bar.warp`; those of a cluster are asynchronous.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barrier {
-    /// Whether it is that of a warp.
+    /// Whether it is a barrier of a warp.
     pub warp: bool,
     /// Which barrier of the CTA it is; of a warp, its mask.
     pub id: Operand,
@@ -392,7 +393,7 @@ impl Flat {
 
 /// The functions of a module, and its variables.
 pub struct Library<'m> {
-    /// Each function with its place among those of the module.
+    /// Each function with its place in the module.
     functions: FxHashMap<&'m str, (u32, &'m Function)>,
     symbols: Vec<SymbolName>,
     by_name: FxHashMap<String, Symbol>,

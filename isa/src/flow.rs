@@ -38,7 +38,7 @@ pub struct Node<'p> {
 pub enum NodeCode<'p> {
     /// The beginning of the function.
     Entry,
-    /// What is behind its last instruction, and behind those that leave it.
+    /// The end, after its last instruction and after each instruction that leaves it.
     Exit,
     /// An instruction that is modelled.
     Instruction(&'p Instruction),

@@ -45,6 +45,7 @@ pub mod flat;
 pub mod flow;
 mod form;
 pub mod graph;
+mod inst;
 mod instruction;
 pub mod legality;
 pub mod mnemonic;
@@ -62,8 +63,9 @@ pub use self::{
     asynchronous::{Argument, Assembled, Asynchronous, Family, ModifierKind, Outline, Role},
     declaration::{Head, Initial, Parameter, Variable, short_name},
     form::{Form, takes},
+    inst::{InstId, InstPlace},
     instruction::*,
-    module::{Code, Function, InstId, InstPlace, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
+    module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     places::{Places, SourceLine, own},
     print::{Names, PtxNames},

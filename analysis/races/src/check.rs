@@ -27,7 +27,7 @@ pub enum Verdict {
     Free,
     /// Some execution has a race.
     Race,
-    /// In some execution threads of a CTA wait at a barrier to which others never come.
+    /// In some execution threads of a CTA wait at a barrier to which other threads never come.
     Divergent,
     /// Neither is known.
     Open,

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use itertools::Itertools;
 use ptx_isa::{
-    Line, Module, Scope, Sem, Sm,
+    Module, Scope, Sem, Sm,
     flat::{Access, AccessKind, Action, Flat},
 };
 use web_time::Instant;
@@ -151,12 +150,10 @@ fn strongest(access: &Access, is_across: bool) -> Access {
 
 /// What is written in place of some instructions.
 fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>> {
-    let lines = || module.functions().filter_map(|function| function.body.as_ref()).flatten();
     let change = |step: &usize| {
         let Action::Access(access) = &flat.steps[*step].action else { return None };
         let at = flat.steps[*step].at;
-        // Two instructions on one line are not told apart by an edit of it.
-        let text = lines().filter(|own: &&Line| own.number == at.line).exactly_one().ok()?.text.as_str();
+        let text = module.line(at.id?)?.text.as_str();
         let (sem, scope) = (access.sem, access.scope?);
         let [before, after] = with(text, sem, scope)?;
         Some(Change::InPlace { at, before, after, sem, scope })

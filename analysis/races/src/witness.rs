@@ -50,7 +50,7 @@ pub fn options(seed: u64) -> Options {
     Options { most_steps: STEPS, ..Options::default() }.of_seed(seed)
 }
 
-/// Whether threads of a kernel wait for what others write. Flags and locks begin with zeros, so that buffers have to.
+/// Whether threads of a kernel wait for a write of another thread. Flags and locks begin with zeros, so that buffers have to.
 pub fn polls(flat: &Flat) -> bool {
     flat.steps.iter().any(|step| match &step.action {
         Action::Access(access) => match access.kind {

@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{
     declaration::{Head, Parameter, Variable},
+    inst::InstPlace,
     instruction::{Guard, Instruction},
-    module::{Code, Function, InstPlace, Jump},
+    module::{Code, Function, Jump},
     runtime::Runtime,
     syntax::{self, Shape},
     word::{Type, VectorSize},

@@ -1,6 +1,7 @@
 //! Edits of PTX that mend a finding, as machines and editors take them.
 
-use ptx_atomics::hazards::Position;
+use ptx_atomics::hazards::{Position, Remedy};
+use ptx_atomics::ptx::InstPlace;
 
 /// An instruction to be put in, or in place of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +37,21 @@ impl Edit {
     }
 }
 
-impl From<&ptx_atomics::hazards::Edit> for Edit {
-    fn from(edit: &ptx_atomics::hazards::Edit) -> Self {
-        let side = match edit.position {
-            Position::Before => Side::Before,
-            Position::After => Side::After,
+impl Edit {
+    /// An edit of a whole line; none where the line has other instructions.
+    pub fn of(at: InstPlace, side: Side, instruction: &str) -> Option<Self> {
+        (at.column == 0).then(|| Self { line: at.line, side, instruction: instruction.to_owned() })
+    }
+
+    /// The edits of a remedy, all or none of them.
+    pub fn all(remedy: &Remedy) -> Vec<Self> {
+        let edit = |edit: &ptx_atomics::hazards::Edit| {
+            let side = match edit.position {
+                Position::Before => Side::Before,
+                Position::After => Side::After,
+            };
+            Self::of(edit.at, side, &edit.instruction)
         };
-        Self { line: edit.at.line, side, instruction: edit.instruction.clone() }
+        remedy.edits.iter().map(edit).collect::<Option<_>>().unwrap_or_default()
     }
 }

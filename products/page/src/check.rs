@@ -164,11 +164,12 @@ impl Asked {
         let test = test.filter(|_| finding.verdict != Verdict::NotChecked);
         let explained = test.and_then(|test| ptx_memory_model::report::of_finding(&test.to_string(), self.readings));
         let remedy = finding.remedy.as_ref();
-        let edits = remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| Edit {
-            line: edit.at.line,
-            before: edit.position == Position::Before,
-            instruction: edit.instruction.clone(),
-        });
+        let edits =
+            remedy.iter().flat_map(|remedy| &remedy.edits).filter(|edit| edit.at.column == 0).map(|edit| Edit {
+                line: edit.at.line,
+                before: edit.position == Position::Before,
+                instruction: edit.instruction.clone(),
+            });
         Finding {
             check: "async",
             kernel: name(&finding.kernel),

@@ -1,5 +1,7 @@
 //! Mbarriers that a kernel uses and never initializes (R10).
 
+use ptx_isa::InstPlace;
+
 use rustc_hash::FxHashSet;
 
 use super::graph::EventGraph;
@@ -36,7 +38,7 @@ pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
             continue;
         };
         if initialized.insert(barrier.object) {
-            findings.push(finding(&kernel.name, event.line, &kernel.objects[barrier.object].name));
+            findings.push(finding(&kernel.name, event.at, &kernel.objects[barrier.object].name));
         }
     }
     findings
@@ -54,12 +56,12 @@ fn used(event: &Event) -> Option<&Address> {
     }
 }
 
-fn finding(kernel: &str, line: u32, name: &str) -> Finding {
+fn finding(kernel: &str, at: InstPlace, name: &str) -> Finding {
     let message = format!("the kernel initializes no mbarrier in `{name}`, and uses it as an mbarrier");
-    let help = format!("initialize it by mbarrier.init in a thread before line {line}, with a barrier after that");
+    let help = format!("initialize it by mbarrier.init in a thread before line {at}, with a barrier after that");
     Finding {
         rule: Some(Rule::R10),
         remedy: Some(Remedy::words(help)),
-        ..Finding::new(kernel, line, Verdict::Wrong, message)
+        ..Finding::new(kernel, at, Verdict::Wrong, message)
     }
 }

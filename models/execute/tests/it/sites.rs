@@ -20,7 +20,8 @@ fn check(body: &str, expected: [&str; 2]) {
     let sites = [race.other.as_ref().expect("two sites"), &race.site];
     assert_eq!(sites.map(|site| &*site.instruction), expected, "{body}");
     // The column is that of the instruction.
-    let at = |site: &Site| line[site.at.column as usize - 1..].trim_start_matches("@%p1 ").starts_with(&site.instruction);
+    let at =
+        |site: &Site| line[site.at.column as usize - 1..].trim_start_matches("@%p1 ").starts_with(&site.instruction);
     assert!(sites.into_iter().all(at), "{body}: {sites:?}");
 }
 

@@ -134,7 +134,7 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
         also: own(places.around(finding.at.line)).map(|source| format!("in the source: {source}")),
         cause: finding.cause.clone(),
         help: remedy.map(|remedy| remedy.help.clone()).or_else(|| settled(finding)),
-        edits: remedy.map(|remedy| remedy.edits.iter().map(Edit::from).collect()).unwrap_or_default(),
+        edits: remedy.map(Edit::all).unwrap_or_default(),
         explained: None,
         is_ptx: true,
     };

@@ -110,9 +110,9 @@ fn edits(file: &File, finding: &Finding) -> Vec<Edit> {
             Change::Barrier(_) => (Side::Before, BARRIER),
             Change::InPlace { after, .. } => (Side::InPlace, after.as_str()),
         };
-        Edit { line: change.at().line, side, instruction: instruction.to_owned() }
+        Edit::of(change.at(), side, instruction)
     };
-    changes.map(edit).collect()
+    changes.map(edit).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The place of an instruction.
