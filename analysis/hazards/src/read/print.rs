@@ -18,7 +18,7 @@ impl Display for Kernel {
             writeln!(f, "block {number}{}", if block.is_dead_end { " (dead end)" } else { "" })?;
             for event in &block.events {
                 let guard: String = event.guard.iter().map(|condition| format!("@{} ", Shown(*condition))).collect();
-                writeln!(f, "    {}: {guard}{}", event.at, self.kind(&event.kind))?;
+                writeln!(f, "    {}: {guard}{}", event.at.line, self.kind(&event.kind))?;
             }
             for edge in &block.next {
                 match edge.when {

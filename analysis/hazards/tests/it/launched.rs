@@ -1,5 +1,6 @@
 //! Rules R14 to R16 on small kernels: what is right is silent, and each mistake is found.
 
+use itertools::Itertools;
 use ptx_hazards::{Rule, Verdict, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
@@ -23,13 +24,13 @@ setp.eq.u32 %p1, %warp, 0;
 setp.eq.u32 %p2, %n, 0;
 ";
 
-/// What is said of a kernel: of each finding of these rules, which one, and whether it is certain.
+/// The rules of a kernel's findings from R14 on, and whether each is certain; the same rule at two instructions counts once.
 fn said(body: &str) -> Vec<(Rule, bool)> {
     let text = format!("{HEAD}{body}\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
     let own = found.filter_map(|finding| Some((finding.rule?, finding.verdict == Verdict::Wrong)));
-    own.filter(|(rule, _)| *rule >= Rule::R14).collect()
+    own.filter(|(rule, _)| *rule >= Rule::R14).dedup().collect()
 }
 
 /// What a kernel is, its body, and what is said of it.
