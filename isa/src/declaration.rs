@@ -1,6 +1,6 @@
 //! What modules declare: heads of functions, and variables.
 //!
-//! A [`Function`](crate::Function) and an [`Item`](crate::Item) keep the text. These read it, of any compiler: what is not known is
+//! A [`Function`](crate::Function) has its [`Head`], and an [`Item`](crate::Item) keeps the text. These read it, of any compiler: what is not known is
 //! passed over.
 
 use std::iter::Peekable;
@@ -13,6 +13,10 @@ use crate::{
 /// What stands in front of the body of a function ('PTX ISA', sections 10.1 and 11.1 to 11.4).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
+    /// As it stands in the module.
+    pub text: String,
+    /// Whether other files may name it: `.visible` and `.weak`.
+    pub is_visible: bool,
     /// Whether the host launches it: `.entry`, and not `.func`.
     pub is_entry: bool,
     /// What it returns.
@@ -103,12 +107,13 @@ const LIMITS: [(&str, Limit); 5] = [
 impl Head {
     /// Reads the text of a head: `.visible .entry f(.param .u64 x) .reqntid 128, 1, 1`.
     pub fn read(text: &str) -> Self {
-        let mut head = Self::default();
+        let mut head = Self { text: text.to_owned(), ..Self::default() };
         let mut tokens = tokens(Text::of(text)).peekable();
         let mut is_named = false;
         while let Some(token) = tokens.next() {
             match (token.kind, token.text.text) {
                 (TokenKind::Dotted, "entry") => head.is_entry = true,
+                (TokenKind::Dotted, "visible" | "weak") => head.is_visible = true,
                 (TokenKind::Dotted, word) => {
                     if let Some((_, limit)) = LIMITS.iter().find(|(name, _)| *name == word) {
                         head.limit(*limit, &numbers(&mut tokens));

@@ -17,7 +17,7 @@ use std::{
 
 use crate::{
     asynchronous::{Asynchronous, Family},
-    declaration::Variable,
+    declaration::{Head, Variable},
     instruction::{Guard, Instruction, Name, Statement},
     mnemonic::{Control, Mnemonic},
     parse::{ParseErrors, typed},
@@ -49,8 +49,8 @@ pub enum Item {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Linkage, name, results, parameters, and performance directives, as they stand there. [`Head`](crate::Head) reads them.
-    pub head: String,
+    /// Linkage, name, results, parameters, and performance directives.
+    pub head: Head,
     /// `None` for a declaration.
     pub body: Option<Vec<Line>>,
     /// What names have that are not those of the text, in front of a number and `$`.
@@ -148,6 +148,11 @@ impl Module {
         })
     }
 
+    /// The kernels that have code, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = &Function> {
+        self.functions().filter(|function| function.is_kernel())
+    }
+
     /// Reads what can be read, with all errors in their order. Of a function that has an error, the body is left out, and so it is
     /// a declaration.
     pub fn read_partly(text: &str) -> (Self, Vec<ModuleError>) {
@@ -183,6 +188,11 @@ impl Module {
 }
 
 impl Function {
+    /// Whether it is a kernel that has code.
+    pub fn is_kernel(&self) -> bool {
+        self.body.is_some() && self.head.is_entry
+    }
+
     /// A name of the function as the source has it.
     pub(crate) fn source_name<'n>(&self, name: &'n str) -> &'n str {
         name.split(&self.mark).next().unwrap_or(name)
@@ -313,7 +323,7 @@ impl Reader {
                         });
                         module.items.push(Item::Function(Function {
                             name,
-                            head: directive.text.text.into(),
+                            head: Head::read(directive.text.text),
                             body,
                             mark: self.mark.clone(),
                         }));
@@ -581,8 +591,8 @@ impl Display for Module {
 
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Some(body) = &self.body else { return write!(f, "{};", self.head) };
-        writeln!(f, "{}\n{{", self.head)?;
+        let Some(body) = &self.body else { return write!(f, "{};", self.head.text) };
+        writeln!(f, "{}\n{{", self.head.text)?;
         body.iter().try_for_each(|line| writeln!(f, "{}", line.printed(&self.mark)))?;
         f.write_str("}")
     }

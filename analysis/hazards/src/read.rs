@@ -21,7 +21,7 @@ mod waits;
 mod walk;
 
 use ptx_isa::{
-    Head, Module,
+    Module,
     flat::{Flat, Library, Limits},
     short_name,
 };
@@ -39,7 +39,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
     let library = Library::of(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
-    let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
+    let own = has_body.filter(|function| function.head.is_entry || !called.contains(&*function.name));
     let mut kernels: Vec<Kernel> = own
         .map(|function| {
             let mut code = Flat::of(&library, function, Limits::default());

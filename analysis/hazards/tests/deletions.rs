@@ -25,7 +25,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
 use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
-use ptx_isa::{Function, Head, InstPlace, Item, Module};
+use ptx_isa::{Function, InstPlace, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
 
@@ -151,7 +151,7 @@ fn text(path: &Path) -> String {
 
 fn trial(set: &str, name: &str, text: &str, effort: Effort, rows: &Mutex<Vec<Row>>) -> Result<(), Failed> {
     let module: Module = text.parse()?;
-    let entries = module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry);
+    let entries = module.kernels();
     let mut all: Vec<(&Function, Deletion)> =
         entries.flat_map(|function| Deletion::all(function).into_iter().map(move |own| (function, own))).collect();
     all.sort_by_cached_key(|(function, own)| hash(&format!("{name} {} {:?}", function.name, own.places)));
@@ -212,7 +212,7 @@ impl<'m> Whole<'m> {
     fn new(module: &Module, function: &'m Function, effort: Effort) -> Option<Self> {
         let mut module = module.clone();
         module.items.retain(|item| match item {
-            Item::Function(own) => own.name == function.name || !Head::read(&own.head).is_entry,
+            Item::Function(own) => own.name == function.name || !own.head.is_entry,
             Item::Directive(_) => true,
         });
         let limits = Limits { launches: effort.time / 4, all: effort.time, ..Limits::default() };
@@ -225,7 +225,7 @@ impl<'m> Whole<'m> {
                 Witnesses { launches, ..Witnesses::default() }
             }
         };
-        let head = Head::read(&function.head);
+        let head = &function.head;
         let has_no_block = head.required_threads.is_none() && head.most_threads.is_none();
         // Without the size of a CTA there is no error; so one is given.
         let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.block);

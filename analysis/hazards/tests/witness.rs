@@ -12,7 +12,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{End, Given};
 use ptx_hazards::{Class, Finding, Limits, Verdict, Witness, check, read, witnesses};
-use ptx_isa::{Head, Module};
+use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::root;
 
@@ -108,7 +108,7 @@ fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>,
     let mut found = Vec::new();
     let kernels = if is_proposed { read(module) } else { Vec::new() };
     for function in module.functions().filter(|function| function.body.is_some()) {
-        if !Head::read(&function.head).is_entry {
+        if !function.head.is_entry {
             continue;
         }
         let kernel = kernels.iter().find(|kernel| kernel.name == function.name);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
-    ptx::{Atom, Code, Function, Head, Instruction, Scope, Space, flow::Direction},
+    ptx::{Atom, Code, Function, Instruction, Scope, Space, flow::Direction},
     sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
@@ -204,7 +204,7 @@ fn chooses_space(flow: &Flow<'_>, node: usize) -> bool {
 
 /// Whether a kernel says that its CTAs have one thread.
 fn has_one_thread(function: &Function) -> bool {
-    Head::read(&function.head).most_threads == Some(1)
+    function.head.most_threads == Some(1)
 }
 
 /// Judges an operation by the access or fence that stands for it. `is_added` says whether a load that may end an exchange is the

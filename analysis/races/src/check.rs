@@ -82,7 +82,7 @@ pub struct Report {
 /// Checks the kernels of a module.
 pub fn check(module: &Module, options: &Options) -> Vec<Report> {
     let library = Library::of(module);
-    crate::kernels(module).map(|kernel| check_kernel(module, &library, kernel, options)).collect()
+    module.kernels().map(|kernel| check_kernel(module, &library, kernel, options)).collect()
 }
 
 /// Checks one kernel.

@@ -34,18 +34,13 @@ pub mod witness;
 
 use cluster::Barriers;
 use ptx_isa::{
-    Function, Head, Module,
+    Function, Module,
     flat::{Action, Flat, Library, Limits},
 };
 
 /// The functions that kernels of a module may call.
 pub fn library(module: &Module) -> Library<'_> {
     Library::of(module)
-}
-
-/// The kernels of a module that have code.
-pub fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
-    module.functions().filter(|function| function.body.is_some() && Head::read(&function.head).is_entry)
 }
 
 /// Whether a kernel has asynchronous operations that are not followed here: `analysis/hazards/` is about them.

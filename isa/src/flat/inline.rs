@@ -7,7 +7,7 @@ use super::{
     Step, Symbol, SymbolName,
 };
 use crate::{
-    declaration::{Head, Parameter, Variable},
+    declaration::{Parameter, Variable},
     inst::InstPlace,
     instruction::{Guard, Instruction},
     module::{Code, Function, Jump},
@@ -66,7 +66,7 @@ impl Flat {
     }
 
     fn build<'m>(library: &Library<'m>, function: &'m Function, limits: Limits, is_alone: bool) -> Self {
-        let head = Head::read(&function.head);
+        let head = function.head.clone();
         let symbols = library.symbols.clone();
         let flat =
             Self { module_symbols: symbols.len(), symbols, head: head.clone(), sm: library.sm, ..Self::default() };
@@ -280,7 +280,7 @@ impl<'m> Builder<'_, 'm> {
         if let Some((register, holds)) = guard {
             self.push(frame, Some((register, !holds)), Vec::new(), Action::Jump(vec![end], None));
         }
-        let head = Head::read(&function.head);
+        let head = function.head.clone();
         let mut back = Vec::new();
         let pairs = head.parameters.iter().zip(arguments).map(|pair| (pair, true));
         for ((formal, actual), is_in) in pairs.chain(head.results.iter().zip(results).map(|pair| (pair, false))) {

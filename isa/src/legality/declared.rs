@@ -30,9 +30,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Reads the head of a function, or a `.callprototype`.
-    pub fn read(text: &str) -> Self {
-        let Head { results, parameters, .. } = Head::read(text);
+    /// The signature of a function, or of a `.callprototype`.
+    pub fn of(Head { results, parameters, .. }: &Head) -> Self {
         let is_open = parameters.last().is_some_and(|last| last.elements == Some(0));
         Self { results: results.len(), least: parameters.len() - usize::from(is_open), most: parameters.len() }
     }

@@ -12,7 +12,7 @@ use super::{
     operands,
 };
 use crate::{
-    declaration::Variable,
+    declaration::{Head, Variable},
     module::{Code, Function, Item, Line, Module},
     special,
     syntax::{self, Statement, Text, TokenKind, tokens},
@@ -30,8 +30,8 @@ pub fn refused(module: &Module) -> Vec<Option<String>> {
         match item {
             Item::Directive(text) => names.declare(text),
             Item::Function(function) => {
-                names.innermost().extend(names_of(&function.head), Declared::Other);
-                names.innermost().names.insert(&function.name, Declared::Function(Signature::read(&function.head)));
+                names.innermost().extend(names_of(&function.head.text), Declared::Other);
+                names.innermost().names.insert(&function.name, Declared::Function(Signature::of(&function.head)));
                 let refused = function.body.as_ref().map(|body| names.body(function, body));
                 found.extend(refused.into_iter().flatten());
             }
@@ -118,7 +118,7 @@ impl<'m> Names<'m> {
             scope.extend(names_of(parameters).chain(labels.next().unwrap_or_default()), Declared::Other);
             names.scopes.push(scope);
         };
-        open(self, &function.head);
+        open(self, &function.head.text);
         let mut told = FxHashSet::default();
         let mut label = None;
         let line = |line: &'m Line| {
@@ -128,7 +128,7 @@ impl<'m> Names<'m> {
                 Code::Close => drop(self.scopes.pop()),
                 Code::Directive(_) => match labeled.filter(|_| line.text.starts_with(".callprototype")) {
                     Some(label) => {
-                        let prototype = Declared::Function(Signature::read(&line.text));
+                        let prototype = Declared::Function(Signature::of(&Head::read(&line.text)));
                         self.innermost().names.insert(label, prototype);
                     }
                     None => self.declare(&line.text),

@@ -136,7 +136,7 @@ impl<'m> State<'m> {
         }
         // Tables of functions have their addresses, which are the same in the programs of all kernels: see `decode`.
         let functions = module.functions().filter(|function| function.body.is_some());
-        let called = functions.filter(|function| !ptx_isa::Head::read(&function.head).is_entry);
+        let called = functions.filter(|function| !function.head.is_entry);
         for (number, function) in (1u64..).zip(called) {
             state.variables.insert(function.name.clone(), window::CODE + 16 * number);
         }
@@ -245,8 +245,7 @@ impl<'m> State<'m> {
             let reason = "expected addresses of 64 bits, found `.address_size 32`: no kernel with addresses of 32 bits is run here";
             return Err(vec![LaunchError { line: None, reason: reason.into() }]);
         }
-        let functions = self.module.functions().filter(|function| function.body.is_some());
-        let kernels: Vec<_> = functions.filter(|function| ptx_isa::Head::read(&function.head).is_entry).collect();
+        let kernels: Vec<_> = self.module.kernels().collect();
         let Some(kernel) = kernels.iter().find(|function| function.name == name) else {
             let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
             let reason = match names.is_empty() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Inst
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{Argument, Contents, Device, Dim3, FindingKind, Launch, Options};
-use ptx_isa::{Head, Module};
+use ptx_isa::Module;
 
 /// A row of `index.csv`.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
 
 fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
     let function = module.functions().find(|function| function.name == kernel.kernel && function.body.is_some());
-    let head = Head::read(&function.ok_or("no such kernel")?.head);
+    let head = &function.ok_or("no such kernel")?.head;
     let dim = |sizes: &[String; 3]| -> Dim3 { [size(&sizes[0], 2), size(&sizes[1], 1), size(&sizes[2], 1)] };
     let (block, grid) = (dim(&kernel.block), dim(&kernel.grid));
     let is_pointer = |parameter: &ptx_isa::Parameter| {

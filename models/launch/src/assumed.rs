@@ -7,7 +7,7 @@ use std::{
 };
 
 use ptx_execute::{Assumed, End, Given as Known, Tried, search};
-use ptx_isa::{Module, Type, short_name};
+use ptx_isa::{Function, Module, Type, short_name};
 
 use crate::{
     argument::Given,
@@ -76,7 +76,7 @@ fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
 
 /// A usual number for each parameter that is one and of which nothing is said, as its bits.
 fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
-    let Ok((_, head)) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
+    let Ok(Function { head, .. }) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
     let has_pointers = head.parameters.iter().any(|parameter| parameter.is_pointer);
     let open = head.parameters.iter().zip(&planned.arguments).filter(|(_, passed)| matches!(passed, Passed::Open));
     let numbers = open.filter_map(|(parameter, _)| {
@@ -95,7 +95,7 @@ fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
 
 /// The numbers that are given, as the search calls their places.
 fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
-    let Ok((_, head)) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
+    let Ok(Function { head, .. }) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
     let mut numbers = Vec::new();
     for (parameter, passed) in head.parameters.iter().zip(&planned.arguments) {
@@ -114,7 +114,7 @@ fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
 /// Puts what is found into a launch of a plan.
 fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
     let Assumed { kernel, grid, block, cluster, shared, .. } = found;
-    let Ok((_, head)) = plan::kernel(module, Some(kernel)) else { return };
+    let Ok(Function { head, .. }) = plan::kernel(module, Some(kernel)) else { return };
     for (number, parameter) in head.parameters.iter().enumerate() {
         if !matches!(plan.launches[index].arguments.get(number), Some(Passed::Open)) {
             continue;
@@ -178,7 +178,7 @@ mod tests {
 
     /// A launch of the kernel: each parameter is whole, or has parts and gaps.
     fn assumed(module: &Module, random: &mut Random) -> Assumed {
-        let (_, head) = plan::kernel(module, None).expect("a kernel");
+        let Function { head, .. } = plan::kernel(module, None).expect("a kernel");
         let (mut parameters, mut fields, mut end) = (Vec::new(), Vec::new(), 0u64);
         for (parameter, own) in head.parameters.iter().enumerate() {
             let element = own.ty.map_or(1, |ty| u64::from(ty.bits() / 8));
@@ -290,7 +290,7 @@ mod tests {
                 continue;
             }
             let module: Module = std::fs::read_to_string(&file).expect("a text").parse().expect("PTX");
-            for (function, _) in plan::kernels(&module) {
+            for function in module.kernels() {
                 let launches = search(&module, &function.name, &Known::default(), LIMIT).expect("launches");
                 launches.iter().for_each(|tried| check(&module, &tried.launch, 1));
                 count += launches.len();

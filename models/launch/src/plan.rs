@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ptx_execute::{Dim3, TensorMap};
-use ptx_isa::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable, short_name};
+use ptx_isa::{Code, Function, Item, Module, Parameter, Space, Type, Variable, short_name};
 
 use crate::{
     argument::{Content, Given, Place, Value},
@@ -78,24 +78,18 @@ pub enum Passed {
 /// The size of a tensor map, which is aligned to half of it at least.
 const TENSOR_MAP: u64 = 128;
 
-/// The kernels of a module.
-pub fn kernels(module: &Module) -> impl Iterator<Item = (&Function, Head)> {
-    let bodies = module.functions().filter(|function| function.body.is_some());
-    bodies.map(|function| (function, Head::read(&function.head))).filter(|(_, head)| head.is_entry)
-}
-
 /// The kernel of a name, of a part of a name that only one has, or the only one.
-pub fn kernel<'m>(module: &'m Module, wanted: Option<&str>) -> Result<(&'m Function, Head), String> {
-    let all: Vec<_> = kernels(module).collect();
-    let names = all.iter().map(|(function, _)| &*function.name).collect::<Vec<_>>().join(", ");
-    let fits = |(function, _): &&(&Function, Head)| match wanted {
+pub fn kernel<'m>(module: &'m Module, wanted: Option<&str>) -> Result<&'m Function, String> {
+    let all: Vec<_> = module.kernels().collect();
+    let names = all.iter().map(|function| &*function.name).collect::<Vec<_>>().join(", ");
+    let fits = |function: &&&Function| match wanted {
         Some(name) => function.name.contains(name),
         None => true,
     };
-    let exact = all.iter().find(|(function, _)| Some(&*function.name) == wanted);
+    let exact = all.iter().find(|function| Some(&*function.name) == wanted);
     let mut others = all.iter().filter(fits);
     match (exact, others.next(), others.next(), wanted) {
-        (Some(found), ..) | (None, Some(found), None, _) => Ok(found.clone()),
+        (Some(found), ..) | (None, Some(found), None, _) => Ok(*found),
         _ if all.is_empty() => Err("there is no kernel: no `.entry` that has a body".into()),
         (.., Some(name)) => Err(format!("'{name}' is the name of no kernel, or of several; there are {names}")),
         (.., None) => Err(format!("there are several kernels; choose one by --kernel: {names}")),
@@ -133,7 +127,8 @@ pub struct Wish<'a> {
 impl Plan {
     /// Adds a launch. Files of its buffers are in a folder.
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
-        let (function, head) = kernel(module, wish.kernel).map_err(|why| vec![why])?;
+        let function = kernel(module, wish.kernel).map_err(|why| vec![why])?;
+        let head = &function.head;
         let said = wish.sizes.of_kernel(&head);
         let sizes = said.complete(&head);
         let mut wrong = sizes.wrong(&head, declared_shared(function));

@@ -20,7 +20,7 @@ pub mod words;
 use std::str::FromStr;
 
 use ptx_isa::{
-    Axis, Function, Head, Module, ModuleErrors, Places, Special, SpecialScalar, SpecialVector,
+    Axis, Function, Module, ModuleErrors, Places, Special, SpecialScalar, SpecialVector,
     flat::{Flat, Library},
 };
 
@@ -232,7 +232,7 @@ fn start<'m>(
         }
         _ => return Err(vec![at.error(format!("several functions are called `{name}`"))]),
     };
-    let count = Head::read(&function.head).parameters.len();
+    let count = function.head.parameters.len();
     let mut errors = Vec::new();
     if arguments.len() > count {
         errors.push(at.error(format!("`{name}` has {count} parameters, not {}", arguments.len())));

@@ -14,7 +14,7 @@ use std::{
 use ptx_atomics::{
     isolated::Language,
     pass::{Diagnostic, Errors, Input},
-    ptx::{Head, Module},
+    ptx::Module,
 };
 use walkdir::WalkDir;
 
@@ -154,7 +154,7 @@ pub fn program(path: &Path, kernel: Option<&str>, language: Option<Language>, us
     let is_alone = all.len() == 1;
     let kernels = |program: &Program| {
         let (module, _) = Module::read_partly(program.input.text().unwrap_or_default());
-        let entries = module.functions().filter(|function| Head::read(&function.head).is_entry);
+        let entries = module.functions().filter(|function| function.head.is_entry);
         let names = entries.map(|function| function.name.to_string());
         names.filter(|name| kernel.is_none_or(|kernel| name.contains(kernel))).collect::<BTreeSet<_>>()
     };

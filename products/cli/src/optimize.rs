@@ -15,7 +15,7 @@ use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rew
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, Head, Module},
+    ptx::{Function, Module},
 };
 
 use crate::{
@@ -161,7 +161,7 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
     let is_changed = |function: &&Function| {
         let own = |module: &Module| module.functions().find(|other| other.name == function.name).cloned();
         let same = own(&modules[1]).is_some_and(|other| other.to_string() == function.to_string());
-        !same && function.body.is_some() && Head::read(&function.head).is_entry
+        !same && function.is_kernel()
     };
     let changed = modules[0].functions().filter(is_changed).collect_vec();
     let mut budget = Budget { steps: STEPS, deadline: Instant::now() + time };

@@ -67,7 +67,7 @@ pub fn sequence(function: &Function, offset: i64, variable: Option<&str>) -> Res
 
 /// The names of a function's results and parameters.
 fn signature(function: &Function) -> (Vec<String>, Vec<String>) {
-    let Head { results, parameters, .. } = Head::read(&function.head);
+    let Head { results, parameters, .. } = function.head.clone();
     let names = |list: Vec<Parameter>| list.into_iter().map(|one| one.name).collect();
     (names(results), names(parameters))
 }

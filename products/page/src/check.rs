@@ -5,7 +5,7 @@ use std::time::Duration;
 use itertools::Itertools;
 use ptx_execute::{End, Given, Tried, search};
 use ptx_hazards::{Cause, Executed, Kernel, Level, Limits, Position, Shown, Verdict};
-use ptx_isa::{Head, Module, legality};
+use ptx_isa::{Module, legality};
 use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
 use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl Question {
         let unread: Vec<_> = unread.into_iter().map(answer::unread).collect();
         let has_ir = !self.ir.trim().is_empty();
         let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
-        if ptx_races::kernels(&module).next().is_none() && errors.is_empty() && !has_ir {
+        if module.kernels().next().is_none() && errors.is_empty() && !has_ir {
             errors.extend(unread);
             errors.push(Wrong::new("text", "there is no kernel to check: PTX has `.entry` in front of each"));
             return Err(errors);
@@ -119,7 +119,7 @@ impl Asked {
         for kernel in ptx_hazards::read_with(&self.module, &options) {
             findings.extend(self.waits(&kernel));
         }
-        for function in ptx_races::kernels(&self.module) {
+        for function in self.module.kernels() {
             let is_asynchronous = ptx_races::is_asynchronous(&library, function);
             let options = ptx_races::check::Options {
                 block: self.block,
@@ -131,7 +131,7 @@ impl Asked {
             let report =
                 (!is_asynchronous).then(|| ptx_races::check::check_kernel(&self.module, &library, function, &options));
             findings.extend(report.iter().flat_map(races));
-            let has_block = self.block.is_some() || Head::read(&function.head).required_threads.is_some();
+            let has_block = self.block.is_some() || function.head.required_threads.is_some();
             kernels.push(OfKernel {
                 kernel: name(&function.name),
                 races: report.as_ref().map(|report| report.verdict.to_string()),

@@ -8,7 +8,7 @@ use ptx_execute::{
     Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, TensorMap,
     matrix::map::TensorElement,
 };
-use ptx_isa::{Family, Function, Head, Module, Parameter};
+use ptx_isa::{Family, Function, Module, Parameter};
 
 use crate::root;
 
@@ -81,7 +81,7 @@ pub fn run(
     boxes: &[u32],
     options: Options,
 ) -> Result<Report, Vec<LaunchError>> {
-    let head = Head::read(&kernel.head);
+    let head = &kernel.head;
     let block = head.required_threads.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
     let cluster = head.required_ctas.unwrap_or([1; 3]);
     // What is taken has not begun.

@@ -132,7 +132,7 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
     let module: Module = text.parse()?;
     let stem = name.rsplit('/').next().unwrap_or_default();
     let mut unexpected = Vec::new();
-    for function in module.functions().filter(|function| function.body.is_some() && is_entry(function)) {
+    for function in module.kernels() {
         let alone = alone(&module, function);
         let Some(kernel) = read(&alone).into_iter().find(|kernel| kernel.name == function.name) else { continue };
         let start = Instant::now();
@@ -198,15 +198,11 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
     }
 }
 
-fn is_entry(function: &Function) -> bool {
-    ptx_isa::Head::read(&function.head).is_entry
-}
-
 /// The module without its other kernels.
 fn alone(module: &Module, kernel: &Function) -> Module {
     let mut alone = Module { items: Vec::new(), ..module.clone() };
     let others = module.items.iter().filter(|item| match item {
-        Item::Function(function) => !is_entry(function) || function.name == kernel.name,
+        Item::Function(function) => !function.head.is_entry || function.name == kernel.name,
         Item::Directive(_) => true,
     });
     alone.items.extend(others.cloned());

@@ -36,7 +36,7 @@ impl Oracle {
     /// Runs a kernel of a module whose tensor maps have boxes of so many bytes.
     pub fn new(module: &Module, kernel: &Function, boxes: &[u32]) -> Self {
         let all = match boxes {
-            [] => SIZES.map(|bytes| vec![bytes; kernel.head.matches(".param").count()]).to_vec(),
+            [] => SIZES.map(|bytes| vec![bytes; kernel.head.text.matches(".param").count()]).to_vec(),
             known => vec![known.to_vec()],
         };
         let bases = |boxes: &Vec<u32>| INPUTS.map(|input| found(module, kernel, input, boxes)).to_vec();

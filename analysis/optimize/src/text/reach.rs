@@ -37,7 +37,7 @@ impl Reach {
         };
         let shared = if obstacle.is_some() { Scope::Cluster.min(global) } else { Scope::Cta };
         let reach = Self { global, shared, obstacle, within: global, elsewhere: None };
-        let is_called = |function: &Function| !Head::read(&function.head).is_entry && is_visible(function);
+        let is_called = |function: &Function| !function.head.is_entry && function.head.is_visible;
         let elsewhere = module.functions().find(|function| function.body.is_some() && is_called(function));
         let elsewhere = elsewhere.map(|function| {
             let why = format!("`{}` may be called by kernels of other files", function.name);
@@ -51,7 +51,7 @@ impl Reach {
     /// What is known in a function.
     pub fn within(&self, function: &Function) -> &Self {
         match &self.elsewhere {
-            Some(elsewhere) if !Head::read(&function.head).is_entry => elsewhere,
+            Some(elsewhere) if !function.head.is_entry => elsewhere,
             _ => self,
         }
     }
@@ -155,17 +155,12 @@ fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
     }
 }
 
-/// Whether other files may name a function.
-fn is_visible(function: &Function) -> bool {
-    function.head.split_whitespace().any(|word| matches!(word, ".visible" | ".weak"))
-}
-
 /// What lets threads of other CTAs name shared memory.
 fn obstacle(module: &Module) -> Option<String> {
     let known: FxHashSet<&str> =
         module.functions().filter(|function| function.body.is_some()).map(|function| function.name.as_str()).collect();
-    let of_one = |text: &str| Head::read(text).required_ctas == Some([1; 3]) || Head::read(text).most_ctas == Some(1);
-    let kernels = || module.functions().filter(|function| Head::read(&function.head).is_entry);
+    let of_one = |head: &Head| head.required_ctas == Some([1; 3]) || head.most_ctas == Some(1);
+    let kernels = || module.functions().filter(|function| function.head.is_entry);
     if kernels().next().is_some() && kernels().all(|kernel| of_one(&kernel.head)) {
         return None;
     }

@@ -23,7 +23,7 @@ fn proof(body: &str, limits: Limits) -> Proof {
     );
     let module: Module = text.parse().expect("PTX");
     let library = Library::of(&module);
-    let kernel = ptx_races::kernels(&module).next().expect("a kernel");
+    let kernel = module.kernels().next().expect("a kernel");
     let flat = Flat::of(&library, kernel, flat::Limits::default());
     prove(&flat, Sizes::of(&flat, None, None, None), false, limits)
 }

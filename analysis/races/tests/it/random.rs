@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
 use ptx_isa::{
-    Head, Module,
+    Module,
     flat::{self, Flat, Library},
 };
 use ptx_races::{launch::Sizes, prove::prove, question::Limits};
@@ -580,7 +580,7 @@ impl Kernel {
 /// A race or a divergent barrier of an execution, if there is one; of threads that wait at barriers alone, a wait for ever, too.
 fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: bool) -> Option<String> {
     let kernel = module.functions().next().expect("a kernel");
-    let cluster = Head::read(&kernel.head).required_ctas.unwrap_or([1; 3]);
+    let cluster = kernel.head.required_ctas.unwrap_or([1; 3]);
     let ctas = if is_zero { 3 } else { 2 };
     for seed in 0..if is_zero { 8 } else { 4 } {
         let most_steps = if is_zero { 4_000 } else { 100_000 };

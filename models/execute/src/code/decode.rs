@@ -33,7 +33,7 @@ pub fn decode(
     let library = Library::of(module);
     let others = module.functions().filter(|function| function.body.is_some() && function.name != kernel.name);
     let functions: Vec<&ptx_isa::Function> =
-        std::iter::once(kernel).chain(others.filter(|function| !is_entry(function))).collect();
+        std::iter::once(kernel).chain(others.filter(|function| !function.head.is_entry)).collect();
     let flats: Vec<Flat> = functions.iter().map(|function| Flat::alone(&library, function)).collect();
     let mut program = Program::default();
     let mut shared = Shared::default();
@@ -60,10 +60,6 @@ pub fn decode(
     program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
     program.sm = flats.iter().find_map(|flat| flat.sm);
     program
-}
-
-fn is_entry(function: &ptx_isa::Function) -> bool {
-    ptx_isa::Head::read(&function.head).is_entry
 }
 
 /// Where a variable is.

@@ -154,7 +154,7 @@ impl<'m> Search<'m> {
             (start, numbers(program), reads_plane(program), names_others(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
-        let mut head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
+        let mut head = function.map(|function| function.head.clone()).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
         let held = state.held();
         let mut search = Self {

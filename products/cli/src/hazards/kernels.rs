@@ -11,7 +11,7 @@ use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Head, Module as Ptx, ModuleError, Places, legality},
+    ptx::{Module as Ptx, ModuleError, Places, legality},
 };
 
 use crate::{
@@ -184,7 +184,7 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Read, Err
 }
 
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
-    let damaged = module.functions().filter(|function| function.body.is_none() && Head::read(&function.head).is_entry);
+    let damaged = module.functions().filter(|function| function.body.is_none() && function.head.is_entry);
     let damaged = damaged.map(|function| not_checked(&function.name));
     let KernelArgs { block, grid, params, .. } = &args.kernels;
     let parameters = params.iter().map(|(name, number)| (name.clone(), number.cast_signed())).collect();

@@ -8,7 +8,7 @@ use ptx_atomics::races::check::{Options, Report, check_kernel};
 use ptx_atomics::{
     memory_model::kernel::shown,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, Head, Module, ModuleError, Places, flat::Library, legality},
+    ptx::{Function, Module, ModuleError, Places, flat::Library, legality},
 };
 
 use crate::{
@@ -64,9 +64,9 @@ pub fn of_program(args: &CheckArgs, program: Program) -> (Option<File>, Vec<Diag
 
 /// The numbers that a user gives for parameters that no kernel has.
 pub fn unknown_parameters(args: &CheckArgs, module: &Module) -> Vec<Diagnostic> {
-    let kernels = module.functions().map(|function| Head::read(&function.head)).filter(|head| head.is_entry);
+    let kernels = module.functions().map(|function| &function.head).filter(|head| head.is_entry);
     let known: Vec<String> =
-        kernels.flat_map(|head| head.parameters).map(|parameter| parameter.name).unique().collect();
+        kernels.flat_map(|head| &head.parameters).map(|parameter| parameter.name.clone()).unique().collect();
     let is_known = |name: &str| {
         let name = name.split_once('+').map_or(name, |(name, _)| name);
         known.iter().any(|own| own == name)
@@ -85,9 +85,9 @@ pub fn without_block(args: &CheckArgs, input: &Input) -> usize {
     let (module, _) = Module::read_partly(text);
     let library = ptx_atomics::races::library(&module);
     let is_open = |kernel: &&Function| {
-        Head::read(&kernel.head).required_threads.is_none() && !ptx_atomics::races::is_asynchronous(&library, kernel)
+        kernel.head.required_threads.is_none() && !ptx_atomics::races::is_asynchronous(&library, kernel)
     };
-    ptx_atomics::races::kernels(&module).filter(is_open).count()
+    module.kernels().filter(is_open).count()
 }
 
 /// What is known of kernels of a program that is checked for all else, too. Those are left out whose number of threads nobody says: an
@@ -96,7 +96,7 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
     let text = input.text()?;
     let (module, _) = Module::read_partly(text);
     let is_known = |library: &Library<'_>, kernel: &Function| {
-        let has_block = args.kernels.block.is_some() || Head::read(&kernel.head).required_threads.is_some();
+        let has_block = args.kernels.block.is_some() || kernel.head.required_threads.is_some();
         has_block && !ptx_atomics::races::is_asynchronous(library, kernel)
     };
     let reports = reports(args, &module, &is_known);
@@ -117,7 +117,7 @@ fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &F
         None => true,
     };
     let library = ptx_atomics::races::library(module);
-    let own = ptx_atomics::races::kernels(module).filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
+    let own = module.kernels().filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
     let own: Vec<_> = own.collect();
     parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
 }
