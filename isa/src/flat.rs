@@ -72,6 +72,37 @@ pub enum Operand {
     Nothing,
 }
 
+impl Operand {
+    /// Shows the operand, and then each operand in it.
+    pub fn visit<'o>(&'o self, see: &mut impl FnMut(&'o Self)) {
+        see(self);
+        match self {
+            Self::Address(base, _) => base.visit(see),
+            Self::Tensor(base, place) => {
+                base.visit(see);
+                place.iter().for_each(|element| element.visit(see));
+            }
+            Self::Vector(elements) => elements.iter().for_each(|element| element.visit(see)),
+            Self::Register(_)
+            | Self::Not(_)
+            | Self::Constant(_)
+            | Self::Symbol(_)
+            | Self::Special(_)
+            | Self::Nothing => {}
+        }
+    }
+
+    /// The registers in it.
+    pub fn registers(&self) -> Vec<Register> {
+        let mut all = Vec::new();
+        self.visit(&mut |operand| match operand {
+            Self::Register(register) | Self::Not(register) => all.push(*register),
+            _ => {}
+        });
+        all
+    }
+}
+
 /// Which instruction accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
@@ -271,6 +302,34 @@ pub enum Action {
     Nothing,
 }
 
+impl Action {
+    /// The operands that the instruction reads.
+    pub fn sources(&self) -> Vec<&Operand> {
+        match self {
+            Self::Compute(_, sources) | Self::Pass { from: sources, .. } | Self::Argument { from: sources, .. } => {
+                sources.iter().collect()
+            }
+            Self::Access(access) => [&access.address].into_iter().chain(&access.data).collect(),
+            Self::Asynchronous(_, arguments) => arguments.iter().map(|(_, operand)| operand).collect(),
+            Self::Barrier(barrier) => {
+                let predicate = barrier.reduces.as_ref().map(|(_, predicate)| predicate);
+                [&barrier.id].into_iter().chain(&barrier.threads).chain(predicate).collect()
+            }
+            Self::Jump(_, index) => index.iter().collect(),
+            Self::Invoke { arguments, .. } => arguments.iter().collect(),
+            Self::ParameterAt { address, .. } => vec![address],
+            Self::Parameter { .. }
+            | Self::Fence(_)
+            | Self::Leave(_)
+            | Self::Trap
+            | Self::Call(..)
+            | Self::Elsewhere(_)
+            | Self::Unknown(_)
+            | Self::Nothing => Vec::new(),
+        }
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -284,6 +343,13 @@ pub struct Step {
     pub writes: Vec<Option<Register>>,
     /// What it does.
     pub action: Action,
+}
+
+impl Step {
+    /// The registers whose values the instruction needs, except its guard.
+    pub fn reads(&self) -> Vec<Register> {
+        self.action.sources().into_iter().flat_map(Operand::registers).collect()
+    }
 }
 
 /// A register of one call.
@@ -375,19 +441,12 @@ impl Flat {
         self.sm.is_none_or(|sm| sm.number() >= 70)
     }
 
-    /// Whether an instruction computes with a special register.
+    /// Whether an instruction reads a special register.
     pub fn reads_special(&self, special: Special) -> bool {
-        fn is(operand: &Operand, special: Special) -> bool {
-            match operand {
-                Operand::Special(own) => *own == special,
-                Operand::Vector(elements) => elements.iter().any(|element| is(element, special)),
-                _ => false,
-            }
-        }
-        self.steps.iter().any(|step| match &step.action {
-            Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().any(|from| is(from, special)),
-            _ => false,
-        })
+        let mut is_read = false;
+        let sources = self.steps.iter().flat_map(|step| step.action.sources());
+        sources.for_each(|source| source.visit(&mut |operand| is_read |= *operand == Operand::Special(special)));
+        is_read
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use ptx_isa::{
-    flat::{Action, Flat, Operand, Register, Step},
+    flat::{Action, Flat, Register, Step},
     graph::{Dominance, dominators},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -156,7 +156,7 @@ fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
             steps.iter().flat_map(|step| &step.writes).flatten().copied().collect()
         };
         let (inside, changed) = (written(&within), written(&outside));
-        let is_kept = within.iter().any(|step| reads(step).iter().any(|register| changed.contains(register)));
+        let is_kept = within.iter().any(|step| step.reads().iter().any(|register| changed.contains(register)));
         (is_kept && inside.is_disjoint(&changed)).then_some((header, inner))
     })
 }
@@ -200,27 +200,6 @@ impl Body {
     pub fn size(&self) -> usize {
         self.blocks().count()
     }
-}
-
-/// The registers that an instruction computes with, or accesses memory by.
-fn reads(step: &Step) -> Vec<Register> {
-    fn collect(operand: &Operand, into: &mut Vec<Register>) {
-        match operand {
-            Operand::Register(register) | Operand::Not(register) => into.push(*register),
-            Operand::Address(base, _) => collect(base, into),
-            Operand::Vector(elements) => elements.iter().for_each(|element| collect(element, into)),
-            _ => {}
-        }
-    }
-    let mut all = Vec::new();
-    match &step.action {
-        Action::Compute(_, from) | Action::Pass { from, .. } => from.iter().for_each(|from| collect(from, &mut all)),
-        Action::Access(access) => {
-            std::iter::once(&access.address).chain(&access.data).for_each(|operand| collect(operand, &mut all));
-        }
-        _ => {}
-    }
-    all
 }
 
 /// A loop: where it begins, and all that is in it.

@@ -231,17 +231,7 @@ fn phis(code: &Flat, blocks: &mut [CodeBlock]) -> Vec<bool> {
     given_up
 }
 
-fn for_each_read(step: &Step, mut read: impl FnMut(usize)) {
-    fn registers(operand: &Operand, read: &mut impl FnMut(usize)) {
-        match operand {
-            Operand::Register(register) | Operand::Not(register) => read(*register),
-            Operand::Address(base, _) | Operand::Tensor(base, _) => registers(base, read),
-            Operand::Vector(elements) => elements.iter().for_each(|element| registers(element, read)),
-            Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
-        }
-    }
-    if let Some((register, _)) = step.guard {
-        read(register);
-    }
-    sources(step).into_iter().for_each(|source| registers(source, &mut read));
+fn for_each_read(step: &Step, read: impl FnMut(usize)) {
+    let guard = step.guard.map(|(register, _)| register);
+    guard.into_iter().chain(sources(step).into_iter().flat_map(Operand::registers)).for_each(read);
 }

@@ -72,30 +72,18 @@ pub fn is_matrix(op: &Step) -> bool {
 
 /// The registers that an instruction reads. Of a `wgmma`, those of its operand A.
 fn read(op: &Step) -> Vec<usize> {
-    let mut found = Vec::new();
     match &op.action {
-        Action::Compute(_, sources) | Action::Pass { from: sources, .. } => {
-            sources.iter().for_each(|source| collect(source, &mut found));
-        }
+        Action::Compute(..) | Action::Pass { .. } => op.reads(),
         action @ Action::Access(_) => {
             let data = code::access(action).into_iter().flat_map(|access| &access.data);
-            data.for_each(|source| collect(source, &mut found));
+            data.flat_map(Operand::registers).collect()
         }
         Action::Asynchronous(_, operands) => {
             let of_a = operands
                 .iter()
                 .filter(|(role, operand)| *role == Role::A && matches!(operand, Operand::Vector(_)) || !is_matrix(op));
-            of_a.for_each(|(_, operand)| collect(operand, &mut found));
+            of_a.flat_map(|(_, operand)| operand.registers()).collect()
         }
-        _ => {}
-    }
-    found
-}
-
-fn collect(operand: &Operand, found: &mut Vec<usize>) {
-    match operand {
-        Operand::Register(register) => found.push(*register),
-        Operand::Vector(elements) => elements.iter().for_each(|element| collect(element, found)),
-        _ => {}
+        _ => Vec::new(),
     }
 }

@@ -128,9 +128,9 @@ fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
         let mut reads = Vec::new();
         match &step.action {
             Action::Compute(words, sources) if COMPUTES.contains(&words.split('.').next().unwrap_or_default()) => {
-                sources.iter().for_each(|source| registers(source, &mut reads));
+                reads.extend(sources.iter().flat_map(Operand::registers));
             }
-            Action::Access(access) if access.kind == AccessKind::Ld => registers(&access.address, &mut reads),
+            Action::Access(access) if access.kind == AccessKind::Ld => reads.extend(access.address.registers()),
             Action::Jump(_, None) if is_last => {}
             _ => return false,
         }
@@ -144,17 +144,4 @@ fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
         known.extend(step.writes.iter().flatten().copied());
     }
     true
-}
-
-fn registers(operand: &Operand, to: &mut Vec<Register>) {
-    match operand {
-        Operand::Register(register) | Operand::Not(register) => to.push(*register),
-        Operand::Address(base, _) => registers(base, to),
-        Operand::Vector(all) => all.iter().for_each(|one| registers(one, to)),
-        Operand::Tensor(base, all) => {
-            registers(base, to);
-            all.iter().for_each(|one| registers(one, to));
-        }
-        Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
-    }
 }

@@ -76,37 +76,18 @@ pub(super) fn named(
     };
     let mut maps = false;
     for step in &flat.steps {
-        operands(step).into_iter().for_each(|operand| symbols(operand, &mut name));
+        for source in step.action.sources() {
+            source.visit(&mut |operand| match operand {
+                flat::Operand::Symbol(symbol) => name(*symbol),
+                _ => {}
+            });
+        }
         maps |= matches!(&step.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa"));
     }
     if maps {
         flat.symbols.iter().for_each(|symbol| objects.map(symbol, thread, place));
     }
     named
-}
-
-/// The operands that an instruction reads.
-fn operands(step: &Step) -> Vec<&flat::Operand> {
-    match &step.action {
-        Action::Compute(_, sources) | Action::Pass { from: sources, .. } => sources.iter().collect(),
-        Action::Access(access) => [&access.address].into_iter().chain(&access.data).collect(),
-        Action::Barrier(barrier) => {
-            let predicate = barrier.reduces.as_ref().map(|(_, p)| p);
-            [&barrier.id].into_iter().chain(&barrier.threads).chain(predicate).collect()
-        }
-        Action::Asynchronous(_, arguments) => arguments.iter().map(|(_, operand)| operand).collect(),
-        Action::Jump(_, index) => index.iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn symbols(operand: &flat::Operand, name: &mut impl FnMut(usize)) {
-    match operand {
-        flat::Operand::Symbol(symbol) => name(*symbol),
-        flat::Operand::Address(base, _) | flat::Operand::Tensor(base, _) => symbols(base, name),
-        flat::Operand::Vector(elements) => elements.iter().for_each(|element| symbols(element, name)),
-        _ => {}
-    }
 }
 
 /// Adds the code to a thread of the program. Gives where each statement stands.
@@ -180,7 +161,7 @@ impl Reader<'_, '_> {
             step.writes.iter().flatten().for_each(|register| {
                 self.register(*register);
             });
-            for operand in operands(step) {
+            for operand in step.action.sources() {
                 self.declare_all(operand);
             }
             if let Some((register, _)) = step.guard {
