@@ -104,8 +104,10 @@ pub enum Special {
     WarpSize,
 }
 
-/// The names that a number follows.
-const NUMBERED: [(&str, fn(u32) -> Special); 3] = [
+/// A name that a number follows, and the register.
+type Numbered = (&'static str, fn(u32) -> Special);
+
+const NUMBERED: [Numbered; 3] = [
     ("envreg", Special::Environment),
     ("pm", Special::Counter),
     ("reserved_smem_offset_", Special::ReservedSmemOffset),

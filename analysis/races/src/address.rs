@@ -43,9 +43,9 @@ fn leaf_base(terms: &Terms, term: Term) -> Option<Base> {
 /// Whether a term is made of special registers of the environment, and of nothing else that is not known.
 fn is_of_environment(terms: &Terms, term: Term) -> bool {
     let leaves = terms.leaves(term);
-    let is_such = |leaf: &Term| match terms.node(*leaf) {
-        Node::Leaf(Leaf { name: LeafName::Special(Special::Environment(_)), .. }) => true,
-        _ => false,
+    let is_such = |leaf: &Term| {
+        let node = terms.node(*leaf);
+        matches!(node, Node::Leaf(Leaf { name: LeafName::Special(Special::Environment(_)), .. }))
     };
     !leaves.is_empty() && leaves.iter().all(is_such)
 }

@@ -129,9 +129,9 @@ impl Plan {
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
         let function = kernel(module, wish.kernel).map_err(|why| vec![why])?;
         let head = &function.head;
-        let said = wish.sizes.of_kernel(&head);
-        let sizes = said.complete(&head);
-        let mut wrong = sizes.wrong(&head, declared_shared(function));
+        let said = wish.sizes.of_kernel(head);
+        let sizes = said.complete(head);
+        let mut wrong = sizes.wrong(head, declared_shared(function));
         let kernel = function.name.clone();
         match self.arguments(module, &kernel, &head.parameters, wish.arguments, folder) {
             Ok(arguments) if wrong.is_empty() => {

@@ -77,9 +77,10 @@ pub(super) fn named(
     let mut maps = false;
     for step in &flat.steps {
         for source in step.action.sources() {
-            source.visit(&mut |operand| match operand {
-                flat::Operand::Symbol(symbol) => name(*symbol),
-                _ => {}
+            source.visit(&mut |operand| {
+                if let flat::Operand::Symbol(symbol) = operand {
+                    name(*symbol);
+                }
             });
         }
         maps |= matches!(&step.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa"));
