@@ -1,5 +1,4 @@
-//! Several instructions on a line: what is found in a module is found in the same module with each function on one line, of the same
-//! instructions.
+//! Several instructions on a line: each analysis has the same findings in a module and in the module with each function on one line.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 

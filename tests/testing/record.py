@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what a build of the command says of every input of the repository and of ../shared: record.py COMMAND FOLDER [PART]
+"""Records the answers of the command to every input of the repository and of ../shared: record.py COMMAND FOLDER [PART]
 
 For a change of structure: record the parent commit and the change, each into a folder of its own, and compare the folders with
 `diff -r`. No time limit strikes, so a difference is a difference of the code.
