@@ -136,7 +136,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings, until);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
-        // An execution with a number of threads that nobody says need be none of the kernel.
+        // A number of threads that is chosen need not be one of the kernel.
         () if !has_block => Verdict::Open,
         () if has(Class::Divergent) => Verdict::Divergent,
         () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,

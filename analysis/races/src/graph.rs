@@ -57,7 +57,7 @@ impl Block {
     }
 }
 
-/// The blocks of a kernel, the first of which is where it begins.
+/// The blocks of a kernel, which begins with the first one.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
     let ends = |at: usize| {
         matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave(_) | Action::Trap) || is_barrier(at)
@@ -126,7 +126,7 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
 /// Where a loop and one around it begin at the same block: that block, and from where the inner one goes back. A wait at the beginning of a
 /// loop is such a one: it leaves the counter of the loop around it alone. Two ends of one loop, both of which count, are none.
 fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
-    // An edge to the very first block has no block in front of it that could be redirected.
+    // An edge to the very first block has no block before it that could be redirected.
     let next = |block: usize| blocks[block].next();
     let dominance = Dominance::of(&dominators(blocks.len(), 0, next));
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];

@@ -54,8 +54,8 @@ impl Display for Kernel {
             };
             writeln!(f, "p{number} = {test}{}", of(predicate.varies, predicate.block))?;
         }
-        for (line, what) in &self.unread {
-            writeln!(f, "not read: line {line}: {what}")?;
+        for (at, what) in &self.unread {
+            writeln!(f, "not read: line {}: {what}", at.line)?;
         }
         Ok(())
     }
