@@ -18,7 +18,7 @@ pub struct InstId {
 pub struct InstPlace {
     /// The line in the text of the module, from 1.
     pub line: u32,
-    /// The column where it begins, from 1, if the line has several instructions; else 0.
+    /// The column of its mnemonic, from 1, if the line has several instructions; else 0.
     pub column: u32,
     /// The instruction; nothing for a kernel as a whole.
     pub id: Option<InstId>,

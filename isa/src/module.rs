@@ -64,7 +64,7 @@ pub struct Line {
     pub number: u32,
     /// In the text of the module, in bytes.
     pub span: Range<usize>,
-    /// The column where an instruction begins, from 1, if its line has several instructions; else 0.
+    /// The column of the mnemonic, from 1, if the line has several instructions; else 0.
     pub column: u32,
     /// As it stands there, without comments. Of an instruction that has been changed, it is not printed.
     pub text: String,
@@ -375,13 +375,17 @@ impl Reader {
                 }
             };
             let number = self.lines.number(text.start);
+            let column = self.lines.column(match statement {
+                syntax::Statement::Instruction(instruction) => instruction.mnemonic.start,
+                _ => text.start,
+            });
             let span = text.span();
-            lines.push(Line { number, span, column: 0, text: text.respelled(|name| name.text.into()), code });
+            lines.push(Line { number, span, column, text: text.respelled(|name| name.text.into()), code });
         }
         errors.into_iter().for_each(|(at, reason)| self.error(at, reason));
         for line in lines.chunk_by_mut(|one, next| one.number == next.number) {
-            if line.iter().filter(|own| own.mnemonic().is_some()).count() > 1 {
-                line.iter_mut().for_each(|own| own.column = self.lines.column(own.span.start));
+            if line.iter().filter(|own| own.mnemonic().is_some()).count() < 2 {
+                line.iter_mut().for_each(|own| own.column = 0);
             }
         }
         lines
