@@ -3,5 +3,6 @@
 mod arithmetic;
 mod computations;
 mod extended;
+mod places;
 mod rounding;
 mod statements;
