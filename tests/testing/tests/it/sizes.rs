@@ -24,7 +24,8 @@ struct Reader {
     found: Vec<(String, usize)>,
 }
 
-fn is_test(attributes: &[Attribute]) -> bool {
+/// Whether an item is for tests alone.
+pub fn is_test(attributes: &[Attribute]) -> bool {
     let of_tests = |attribute: &Attribute| attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"));
     attributes.iter().any(|attribute| attribute.path().is_ident("cfg") && of_tests(attribute))
 }
@@ -71,7 +72,7 @@ fn too_long(text: &str, is_test: bool) -> Vec<(String, usize)> {
 }
 
 /// The sources of the repository below a folder.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
