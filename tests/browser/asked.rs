@@ -242,7 +242,7 @@ fn against_ir() -> Result<(), Failed> {
     site("against", "paste", async |client, _| {
         ready(client).await?;
         let ir = "define void @f(ptr addrspace(1) %p) {\n  %a = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\n  fence odd\n  ret void\n}";
-        let ptx = ".version 8.6\n.target sm_90\n.visible .func f(.param .b64 p) {\n    ld.param.b64 %rd1, [p];\n    atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;\n    ret;\n}\n";
+        let ptx = ".version 8.6\n.target sm_90\n.visible .func f(.param .b64 p) { .reg .b64 %rd<2>; .reg .b32 %r<2>;\n    ld.param.b64 %rd1, [p];\n    atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;\n    ret;\n}\n";
         set(client, &[("text", ptx), ("ir", ir)]).await?;
         assert!(text(client, "#ir-wrong").await?.contains("no ordering that is known"), "a line that is not read");
         set(client, &[("ir", &ir.replace("  fence odd\n", ""))]).await?;
