@@ -1,7 +1,7 @@
 //! What modules declare: heads of functions, and variables.
 //!
-//! A [`Function`](crate::Function) has its [`Head`], and an [`Item`](crate::Item) keeps the text. These read it, of any compiler: what is not known is
-//! passed over.
+//! A [`Function`](crate::Function) has its [`Head`], and an [`Item`](crate::Item) keeps the text. The readers take the text of any compiler, and
+//! skip unknown words.
 
 use std::iter::Peekable;
 

@@ -219,7 +219,7 @@ pub enum NotInlined {
     TooLong,
 }
 
-/// What ends where control leaves a function.
+/// A function or a thread, as it ends where control leaves a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
     /// The function: `ret`, and the end of its code. A kernel's thread ends with it.

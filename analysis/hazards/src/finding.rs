@@ -32,7 +32,7 @@ impl Report {
 pub struct Finding {
     /// The kernel.
     pub kernel: String,
-    /// The instruction at which it shows: the second of two accesses, or what is not needed.
+    /// The instruction at which it shows: the second of two accesses, or an instruction that is not needed.
     pub at: InstPlace,
     /// The first access.
     pub first: Option<InstPlace>,
@@ -55,12 +55,12 @@ pub struct Finding {
     pub others: Vec<Pair>,
 }
 
-/// Two accesses, and what is between them.
+/// Two accesses, and the synchronization between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The second, or what is wrong alone.
+    /// The second access, or an instruction that is wrong alone.
     pub at: InstPlace,
-    /// The first.
+    /// The first access.
     pub first: Option<InstPlace>,
     /// The synchronization that it is about: the last one in front of the second access. Where there is none, this is what is missing, and
     /// the access stands for it.
@@ -203,7 +203,7 @@ impl Rule {
 /// What would mend a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Remedy {
-    /// What to do, in words: "insert tcgen05.wait::ld.sync.aligned before line 7".
+    /// The remedy in words: "insert tcgen05.wait::ld.sync.aligned before line 7".
     pub help: String,
     /// The same as edits of the text; none where it takes more than an insertion.
     pub edits: Vec<Edit>,

@@ -53,7 +53,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The place of what is known of the kernel as a whole.
+    /// The place of findings about the kernel as a whole.
     pub fn place(&self) -> InstPlace {
         InstPlace::line(self.line)
     }

@@ -43,7 +43,7 @@ impl Remedy {
 pub enum Change {
     /// [`BARRIER`], of all threads of the CTA, before an instruction.
     Barrier(InstPlace),
-    /// Another ordering or scope: the instruction as it is, and what is to be there, both without a semicolon.
+    /// Another ordering or scope: the instruction before and after the change, both without a semicolon.
     InPlace { at: InstPlace, before: String, after: String, sem: Sem, scope: Scope },
 }
 
