@@ -47,6 +47,7 @@ mod form;
 pub mod graph;
 mod inst;
 mod instruction;
+pub mod launch;
 pub mod legality;
 pub mod mnemonic;
 mod module;
@@ -65,6 +66,7 @@ pub use self::{
     form::{Form, takes},
     inst::{InstId, InstPlace},
     instruction::*,
+    launch::{Dim3, FullSize, LaunchSize},
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     places::{Places, SourceLine, own},

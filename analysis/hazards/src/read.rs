@@ -21,7 +21,7 @@ mod waits;
 mod walk;
 
 use ptx_isa::{
-    Module,
+    LaunchSize, Module,
     flat::{Flat, Library, Limits},
     short_name,
 };
@@ -43,9 +43,9 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = own
         .map(|function| {
             let mut code = Flat::of(&library, function, Limits::default());
-            if let (Some(block), None) = (options.block, code.head.required_threads) {
-                code.head.required_threads = Some(block);
-                code.head.most_threads = Some(block.into_iter().fold(1, u32::saturating_mul));
+            if code.head.required_threads.is_none() && options.size.block.is_some() {
+                code.head.required_threads = options.size.block;
+                code.head.most_threads = Some(options.size.threads().unwrap_or(u32::MAX));
             }
             // Parameters are called as users call them: of a mangled name, the end.
             let name = &function.name;
@@ -65,7 +65,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 code.head.most_threads = kernel.most;
                 kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
             }
-            let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+            let threads = LaunchSize::of(&code.head).threads();
             let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
             Kernel {
                 name: function.name.clone(),

@@ -25,7 +25,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
 use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
-use ptx_isa::{Function, InstPlace, Item, Module};
+use ptx_isa::{Function, InstPlace, Item, LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
 
@@ -228,8 +228,8 @@ impl<'m> Whole<'m> {
         let head = &function.head;
         let has_no_block = head.required_threads.is_none() && head.most_threads.is_none();
         // Without the size of a CTA there is no error; so one is given.
-        let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.block);
-        let given = Given { block, ..Given::default() };
+        let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.size.block);
+        let given = Given { size: LaunchSize { block, ..LaunchSize::default() }, ..Given::default() };
         let wrong = all.found.iter().chain(&all.plain).map(|witness| mistake(&witness.found)).collect();
         Some(Self { module, function, given, limits, before, launches: all.launches, wrong })
     }

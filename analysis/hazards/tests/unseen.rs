@@ -11,7 +11,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_hazards::{Cause, Finding, Options, Verdict, check, read_with};
-use ptx_isa::Module;
+use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
 /// Why something is said to be wrong.
@@ -147,7 +147,10 @@ fn is_needed(text: &str, line: usize) -> Result<(), Failed> {
 
 /// Idioms of which only the number of threads is not known are right in the CTA that they are written for.
 fn is_settled_by_block(text: &str) -> Result<(), Failed> {
-    let (open, given) = (Options::default(), Options { block: Some([128, 1, 1]), ..Options::default() });
+    let (open, given) = (
+        Options::default(),
+        Options { size: LaunchSize { block: Some([128, 1, 1]), ..LaunchSize::default() }, ..Options::default() },
+    );
     let (open, given) = (counts(text, &open)?, counts(text, &given)?);
     if open.wrong == 0 && open.not_checked > 0 && given.wrong + given.not_checked == 0 {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use ptx_execute::{FindingKind, Given};
 use ptx_isa::{
-    Family, Function, InstPlace, Module,
+    Family, Function, InstPlace, LaunchSize, Module,
     flat::{self, Action, Flat, Library},
 };
 use rustc_hash::FxHashSet;
@@ -89,8 +89,8 @@ pub fn check(module: &Module, options: &Options) -> Vec<Report> {
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
     options.give_numbers(&mut flat);
-    let sizes = Sizes::of(&flat, options.block, options.grid, options.cluster);
-    let has_block = flat.head.required_threads.or(options.block).is_some();
+    let sizes = Sizes::of(&flat, options.size);
+    let has_block = LaunchSize::of(&flat.head).or(options.size).block.is_some();
     let start = Instant::now();
     let until = start + options.limit;
     let proof = prove(&flat, sizes, options.may_alias, Limits::new(start + options.limit / 2));
@@ -99,15 +99,10 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         let kernel = kernel.name.clone();
         return Report { kernel, verdict: Verdict::Free, has_block, assumptions, findings: Vec::new() };
     }
-    let given = Given {
-        block: options.block,
-        // A kernel that reads no index of a CTA is taken for one of one CTA, as in the proof.
-        grid: options.grid.or(if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None }),
-        cluster: options.cluster,
-        most: Some(sizes.most),
-        numbers: options.numbers.clone(),
-        ..Given::default()
-    };
+    // A kernel that reads no index of a CTA is taken for one of one CTA, as in the proof.
+    let grid = if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None };
+    let size = options.size.or(LaunchSize { grid, ..LaunchSize::default() });
+    let given = Given { size, most: Some(sizes.most), numbers: options.numbers.clone() };
     let proposed = proposed(&flat, &proof);
     let is_enough = |found: &[Witness]| {
         let is_shown = |finding: &Finding| found.iter().any(|witness| witness.pair() == finding.pair);

@@ -1,6 +1,10 @@
 //! The sizes of a launch, as far as they are known, and what follows of them.
 
-use ptx_isa::{Axis, Special, SpecialVector, flat::Flat};
+use ptx_isa::{
+    Axis, Dim3, LaunchSize, Special, SpecialVector,
+    flat::Flat,
+    launch::{MOST_GRID, MOST_THREADS},
+};
 
 use crate::assumption::Assumption;
 use ptx_solver::term::{LeafName, Shared, Term, Terms};
@@ -13,7 +17,7 @@ pub struct Sizes {
     /// The CTAs of the grid.
     pub grid: [Option<u32>; 3],
     /// The CTAs of a cluster, if that is known.
-    pub cluster: Option<[u32; 3]>,
+    pub cluster: Option<Dim3>,
     /// The most threads of a CTA.
     pub most: u32,
     /// Whether the kernel reads no index in a direction, which has the size 1 for that reason.
@@ -23,14 +27,11 @@ pub struct Sizes {
 impl Sizes {
     /// The options of a kernel, with the user's numbers. Without a number, there is one CTA in a direction in which the kernel reads no index, and
     /// one thread, except in the first direction: a kernel that reads no index of a thread has many threads.
-    pub fn of(flat: &Flat, block: Option<[u32; 3]>, grid: Option<[u32; 3]>, cluster: Option<[u32; 3]>) -> Self {
-        let head = &flat.head;
-        let given = head.required_threads.or(block);
-        let known: Option<u32> =
-            given.and_then(|block| block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)));
-        let most = known.or(head.most_threads).unwrap_or(1024).min(1024);
+    pub fn of(flat: &Flat, given: LaunchSize) -> Self {
+        let known = LaunchSize::of(&flat.head).or(given);
+        let most = known.threads().or(flat.head.most_threads).unwrap_or(MOST_THREADS).min(MOST_THREADS);
         let mut is_flat = false;
-        let mut sizes = |given: Option<[u32; 3]>, names: &[SpecialVector], first: usize| match given {
+        let mut sizes = |given: Option<Dim3>, names: &[SpecialVector], first: usize| match given {
             Some(sizes) => sizes.map(Some),
             None => {
                 let mut sizes = [None; 3];
@@ -42,9 +43,9 @@ impl Sizes {
                 sizes
             }
         };
-        let (block, mut grid) =
-            (sizes(given, &[SpecialVector::Tid], 1), sizes(grid, &[SpecialVector::Ctaid, SpecialVector::Clusterid], 0));
-        let cluster = head.required_ctas.or(cluster);
+        let block = sizes(known.block, &[SpecialVector::Tid], 1);
+        let mut grid = sizes(known.grid, &[SpecialVector::Ctaid, SpecialVector::Clusterid], 0);
+        let cluster = known.cluster;
         // A grid has whole clusters.
         for (size, ctas) in grid.iter_mut().zip(cluster.unwrap_or([1; 3])) {
             *size = size.filter(|size| size.is_multiple_of(ctas.max(1)));
@@ -75,8 +76,7 @@ impl Sizes {
         let mut all = Vec::new();
         for at in 0..3u8 {
             let (block, grid) = (self.block[usize::from(at)], self.grid[usize::from(at)]);
-            // Compute capabilities: a grid has at most 65,535 CTAs in the directions y and z.
-            let most = if at == 0 { i32::MAX as u32 / block.unwrap_or(1).max(1) } else { 65_535 };
+            let most = MOST_GRID[usize::from(at)] / if at == 0 { block.unwrap_or(1).max(1) } else { 1 };
             let names = [
                 (LeafName::Tid(at), Shared::Thread, LeafName::Ntid(at), block, self.most),
                 (LeafName::Ctaid(at), Shared::Cta, LeafName::Nctaid(at), grid, most),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ptx_isa::{
+    LaunchSize,
     arithmetic::mask,
     flat::{Action, Flat, Operand},
 };
@@ -10,12 +11,8 @@ use ptx_isa::{
 /// The launches that a user names, and the time that a kernel may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many threads a CTA has; the PTX's own number goes first.
-    pub block: Option<[u32; 3]>,
-    /// How many CTAs the grid has.
-    pub grid: Option<[u32; 3]>,
-    /// How many CTAs a cluster has; the PTX's own number goes first.
-    pub cluster: Option<[u32; 3]>,
+    /// The sizes; the PTX's own numbers go first.
+    pub size: LaunchSize,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
     /// The numbers of parameters: by the name, or for a part of a struct by `name+offset`.
@@ -27,7 +24,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let limit = Duration::from_secs(10);
-        Self { block: None, grid: None, cluster: None, may_alias: false, numbers: Vec::new(), limit }
+        Self { size: LaunchSize::default(), may_alias: false, numbers: Vec::new(), limit }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
-    InstPlace, Module,
+    Dim3, InstPlace, Module,
     flat::{AccessKind, Action, Flat},
 };
 use web_time::Instant;
@@ -70,7 +70,7 @@ pub struct Needs<'b> {
     /// Buffers begin with zeros.
     pub zeros: bool,
     /// How many CTAs there are to be in each direction, for what threads of two of them do.
-    pub ctas: Option<[u32; 3]>,
+    pub ctas: Option<Dim3>,
     /// The barriers. Threads that wait for ever at these alone are divergent; one that waits for memory is not.
     pub barriers: &'b [InstPlace],
 }
@@ -79,13 +79,13 @@ impl Needs<'_> {
     /// A launch, and the same with more CTAs where they are needed and nobody says how many there are.
     fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
-        let is_open = given.grid.is_none() && launch.grid == launch.cluster;
+        let is_open = given.size.grid.is_none() && launch.size.grid == launch.size.cluster;
         // Two CTAs race more often than others, and a third one may come late.
         let more = self.ctas.filter(|_| is_open).into_iter().flat_map(|ctas| {
-            let launch = &launch;
-            [1, 2].map(|times| Assumed {
-                grid: [launch.grid[0] * ctas[0] * times, launch.grid[1] * ctas[1], launch.grid[2] * ctas[2]],
-                ..launch.clone()
+            [1, 2].map(|times| {
+                let mut more = launch.clone();
+                more.size.grid.iter_mut().zip([ctas[0] * times, ctas[1], ctas[2]]).for_each(|(size, of)| *size *= of);
+                more
             })
         });
         std::iter::once(launch.clone()).chain(more).collect()

@@ -12,7 +12,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_isa::Module;
+use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::check::{Class, Options, Report, Verdict, check};
 
 /// The kernels of which something else is found than their label says, and why: the executions of `models/execute/` say the same.
@@ -39,8 +39,7 @@ const OTHERS: [(&str, &str); 7] = [
 struct Kernel {
     id: String,
     set: String,
-    block: Option<[u32; 3]>,
-    grid: Option<[u32; 3]>,
+    size: LaunchSize,
     label: String,
     same_value: bool,
 }
@@ -50,14 +49,13 @@ fn kernels(folder: &Path) -> Vec<Kernel> {
     let row = |line: &str| {
         // The fields that are read here have no quotes, but for those behind the label.
         let f: Vec<&str> = line.split(',').collect();
-        let three = |at: usize| -> Option<[u32; 3]> {
+        let three = |at: usize| -> Option<Dim3> {
             Some([f[at].parse().ok()?, f[at + 1].parse().ok()?, f[at + 2].parse().ok()?])
         };
         Kernel {
             id: f[0].into(),
             set: f[1].into(),
-            block: three(4),
-            grid: three(7),
+            size: LaunchSize { block: three(4), grid: three(7), ..LaunchSize::default() },
             label: f[10].into(),
             same_value: line.contains(",yes,distinct") || line.contains(",yes,\"distinct"),
         }
@@ -69,14 +67,14 @@ fn report(folder: &Path, kernel: &Kernel, limit: Duration) -> Option<(Report, Du
     let text = fs::read_to_string(folder.join(format!("{}.ptx", kernel.id))).ok()?;
     let module: Module = text.parse().expect("PTX");
     let begin = Instant::now();
-    let options = Options { block: kernel.block, grid: kernel.grid, limit, ..Options::default() };
+    let options = Options { size: kernel.size, limit, ..Options::default() };
     let check = |options: &Options| check(&module, options).into_iter().next().expect("a kernel");
     let report = check(&options);
-    if report.verdict != Verdict::Open || kernel.block.is_some() {
+    if report.verdict != Verdict::Open || kernel.size.block.is_some() {
         return Some((report, begin.elapsed()));
     }
     // An execution needs a number of threads; a proof of it alone is none of the kernel, which is for any.
-    let one = check(&Options { block: Some([256, 1, 1]), ..options });
+    let one = check(&Options { size: LaunchSize { block: Some([256, 1, 1]), ..LaunchSize::default() }, ..options });
     Some((if one.verdict == Verdict::Free { report } else { one }, begin.elapsed()))
 }
 

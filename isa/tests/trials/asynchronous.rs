@@ -18,7 +18,7 @@ pub fn trials() -> Vec<Trial> {
     let newest = ASSEMBLERS[ASSEMBLERS.len() - 1];
     let mut trials = vec![
         Trial::test("every form is read as it prints", round_trip),
-        Trial::test("what is no form says why", reasons),
+        Trial::test("a text without a form says why", reasons),
         Trial::test("the book names what came after the manual", book),
         shared_trial("the measured verdicts are ours", "reference/async/legality.csv", |path| {
             verdicts(&fs::read_to_string(path)?)

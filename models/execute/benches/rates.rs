@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 
 const HEAD: &str = "\
 .version 8.0
@@ -114,7 +114,7 @@ fn run(module: &Module, races: bool) -> u64 {
     let mut device = Device::new(module, Options { races, ..Options::default() }).expect("a device");
     let buffers = ["a", "b", "c"].map(|name| device.allocate(name, Contents::Grows(1 << 26)));
     let arguments = buffers.map(|buffer| Argument::Buffer(buffer, 0)).to_vec();
-    let launch = Launch { grid: [16, 1, 1], ..Launch::new("kernel", [256, 1, 1], arguments) };
+    let launch = Launch::new("kernel", FullSize { grid: [16, 1, 1], ..[256, 1, 1].into() }, arguments);
     let report = device.launch(&launch).expect("a launch");
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     report.steps

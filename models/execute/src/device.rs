@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use ptx_isa::{Initial, Item, Module, Space, Variable};
+use ptx_isa::{FullSize, Head, Initial, Item, Module, Space, Variable, launch::count};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -334,44 +334,28 @@ fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxH
     }
 }
 
-/// What a launch may have ('CUDA Programming Guide', table of compute capabilities).
+/// Why a launch cannot be run here.
 fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &Options) -> Vec<LaunchError> {
-    let mut errors = Vec::new();
-    let mut say = |reason: String| errors.push(LaunchError { line: None, reason });
-    let Launch { grid, block, cluster, .. } = launch;
-    let threads: u64 = block.iter().map(|size| u64::from(*size)).product();
-    let ctas: u64 = grid.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
-    let in_cluster: u64 = cluster.iter().map(|size| u64::from(*size)).product();
-    if threads == 0 || threads > 1024 || block[2] > 64 {
-        say(format!("a CTA of {block:?} threads: it may have 1 to 1024, and 64 in the last direction"));
-    }
-    if ctas == 0 || grid[1] > 65535 || grid[2] > 65535 {
-        say(format!("a grid of {grid:?} CTAs: it has at least 1, and at most 65535 in the second and third direction"));
-    }
+    let FullSize { grid, block, cluster, shared } = launch.size;
+    let mut reasons = launch.size.wrong(&Head::default(), program.shared);
     let before = u64::from(earlier.next(launch));
+    let ctas = count(grid);
     if ctas > MOST_CTAS - before.min(MOST_CTAS) {
         let others =
             if before > 0 { format!(", with {before} of the grids that it depends on") } else { String::new() };
-        say(format!("a grid of {ctas} CTAs{others}: at most {MOST_CTAS} can be run here"));
+        reasons.push(format!("a grid of {ctas} CTAs{others}: at most {MOST_CTAS} can be run here"));
     }
-    if in_cluster == 0 || in_cluster > 16 || (0..3).any(|axis| cluster[axis] == 0 || grid[axis] % cluster[axis] != 0) {
-        say(format!("clusters of {cluster:?} CTAs: they have 1 to 16, and the grid is a multiple of them"));
-    }
-    if let Some(sm) = program.sm.filter(|_| in_cluster > 1 && !program.has_clusters()) {
-        say(format!("clusters of {cluster:?} CTAs: expected a module for sm_90 or a newer GPU, found one for {sm}"));
-    }
-    let shared = program.shared + u64::from(launch.shared);
-    if shared > 227 << 10 {
-        say(format!("{shared} bytes of shared memory: a CTA may have {}", 227 << 10));
-    }
-    let warp = u64::from(program.functions[0].registers) * 256 + 4096;
-    let memory = threads.div_ceil(32).saturating_mul(warp).saturating_add(shared * 8).saturating_mul(ctas.min(64));
-    if memory > options.memory_limit {
-        say(format!(
-            "the threads need {} MiB of memory, and the limit is {}",
-            memory >> 20,
-            options.memory_limit >> 20
+    if let Some(sm) = program.sm.filter(|_| count(cluster) > 1 && !program.has_clusters()) {
+        reasons.push(format!(
+            "clusters of {cluster:?} CTAs: expected a module for sm_90 or a newer GPU, found one for {sm}"
         ));
     }
-    errors
+    let shared = program.shared + u64::from(shared);
+    let warp = u64::from(program.functions[0].registers) * 256 + 4096;
+    let memory = count(block).div_ceil(32).saturating_mul(warp).saturating_add(shared * 8).saturating_mul(ctas.min(64));
+    if memory > options.memory_limit {
+        let [memory, most] = [memory, options.memory_limit].map(|bytes| bytes >> 20);
+        reasons.push(format!("the threads need {memory} MiB of memory, and the limit is {most}"));
+    }
+    reasons.into_iter().map(|reason| LaunchError { line: None, reason }).collect()
 }

@@ -3,13 +3,14 @@
 //! They have run to their end here. What makes the dependent grid one that overlaps with them is that their accesses stay where
 //! races are looked for, and older values where loads may return them, and that only `griddepcontrol.wait` puts them in front.
 
+use ptx_isa::Dim3;
 use rustc_hash::FxHashMap;
 
 use crate::{
     clock::{Agent, INDEX_BITS, Past},
     finding::place,
     history::History,
-    launch::{Dim3, Launch},
+    launch::Launch,
     sync::{FenceSc, Locations},
 };
 
@@ -40,7 +41,7 @@ pub struct Earlier {
 impl Grid {
     /// The place of a CTA: clusters are boxes in the grid, one behind the other.
     pub fn place(&self, cta: u32) -> Dim3 {
-        let (grid, cluster, index) = (self.launch.grid, self.launch.cluster, cta - self.first);
+        let (grid, cluster, index) = (self.launch.size.grid, self.launch.size.cluster, cta - self.first);
         let count: u32 = cluster.iter().product();
         let clusters = [0, 1, 2].map(|axis| grid[axis] / cluster[axis].max(1));
         let (of, within) = (place(index / count, clusters), place(index % count, cluster));
@@ -49,7 +50,7 @@ impl Grid {
 
     /// The number behind that of its last CTA.
     pub fn end(&self) -> u32 {
-        self.first + self.launch.grid.iter().product::<u32>()
+        self.first + self.launch.size.grid.iter().product::<u32>()
     }
 }
 
@@ -57,7 +58,7 @@ impl Earlier {
     /// The number of the first CTA of the next grid. Its clusters begin at multiples of their size.
     pub fn next(&self, launch: &Launch) -> u32 {
         let end = self.grids.last().map_or(0, Grid::end);
-        end.next_multiple_of(launch.cluster.iter().product::<u32>().max(1))
+        end.next_multiple_of(launch.size.cluster.iter().product::<u32>().max(1))
     }
 
     /// What comes before the end of the last grid: all that it did, and what its threads had seen of those in front of it.

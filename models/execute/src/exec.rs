@@ -604,16 +604,16 @@ impl Machine<'_> {
         match special {
             Special::Vector(vector, axis) => {
                 let at = axis.index();
-                let (grid, cluster) = (launch.grid[at], launch.cluster[at].max(1));
+                let (grid, cluster) = (launch.size.grid[at], launch.size.cluster[at].max(1));
                 let value = match vector {
-                    Tid => crate::finding::place(thread, launch.block)[at],
-                    Ntid => launch.block[at],
+                    Tid => crate::finding::place(thread, launch.size.block)[at],
+                    Ntid => launch.size.block[at],
                     Ctaid => cta.id[at],
                     Nctaid => grid,
                     Clusterid => cta.id[at] / cluster,
                     Nclusterid => grid / cluster,
                     ClusterCtaid => cta.id[at] % cluster,
-                    ClusterNctaid => launch.cluster[at],
+                    ClusterNctaid => launch.size.cluster[at],
                 };
                 value.into()
             }
@@ -636,7 +636,7 @@ impl Machine<'_> {
                 ClockHi | GlobaltimerHi => self.time >> 32,
                 Clock64 | Globaltimer => self.time,
                 TotalSmemSize | AggrSmemSize => cta.shared.len() as u64,
-                DynamicSmemSize => launch.shared.into(),
+                DynamicSmemSize => launch.size.shared.into(),
                 CurrentGraphExec | ReservedSmemOffsetBegin | ReservedSmemOffsetEnd | ReservedSmemOffsetCap => 0,
             },
             // The halves of the address of a place that the grid meets at, in cooperative launches.

@@ -1,11 +1,10 @@
 //! Findings as they are collected: each pair of places once.
 
-use ptx_isa::own;
+use ptx_isa::{Dim3, own};
 use rustc_hash::FxHashMap;
 
 use crate::{
     code::{Pc, Program},
-    launch::Dim3,
     report::{Finding, FindingKind, Note, Site},
 };
 

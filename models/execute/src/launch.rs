@@ -1,23 +1,16 @@
 //! What a kernel is launched with, and how it is run.
 
-use crate::matrix::map::TensorMap;
+use ptx_isa::{FullSize, launch::count};
 
-/// Three sizes, or a place in them: x, y, z.
-pub type Dim3 = [u32; 3];
+use crate::matrix::map::TensorMap;
 
 /// A launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The kernel, as the module spells it.
     pub kernel: String,
-    /// How many CTAs the grid has in each direction.
-    pub grid: Dim3,
-    /// How many threads a CTA has in each direction.
-    pub block: Dim3,
-    /// How many CTAs a cluster has in each direction.
-    pub cluster: Dim3,
-    /// The bytes of dynamic shared memory of each CTA.
-    pub shared: u32,
+    /// How large it is.
+    pub size: FullSize,
     /// One for each parameter.
     pub arguments: Vec<Argument>,
     /// Whether the kernel may start before those before it have ended, back to the last one that is not dependent or the last
@@ -27,15 +20,14 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch of one CTA.
-    pub fn new(kernel: impl Into<String>, block: Dim3, arguments: Vec<Argument>) -> Self {
-        let one = [1; 3];
-        Self { kernel: kernel.into(), grid: one, block, cluster: one, shared: 0, arguments, dependent: false }
+    /// A launch of a size; the threads of a CTA alone are a launch of one CTA.
+    pub fn new(kernel: impl Into<String>, size: impl Into<FullSize>, arguments: Vec<Argument>) -> Self {
+        Self { kernel: kernel.into(), size: size.into(), arguments, dependent: false }
     }
 
     /// How many threads the grid has.
     pub(crate) fn threads(&self) -> u64 {
-        self.grid.iter().chain(&self.block).map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
+        count(self.size.grid).saturating_mul(count(self.size.block))
     }
 }
 

@@ -33,7 +33,7 @@ pub use self::{
     device::{Device, WORKSPACE},
     guess::{Assumed, Assumption, End, Given, Tried, Value, search, search_within},
     lacks::Lack,
-    launch::{Argument, Buffer, Contents, Dim3, GROWS, Launch, LaunchError, Options, Progress, Schedule},
+    launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
     report::{Finding, FindingKind, Missing, Note, Remedy, Report, Site},
 };

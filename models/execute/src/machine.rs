@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ptx_isa::Scope;
+use ptx_isa::{Dim3, Scope};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     finding::{Findings, Who, site},
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
-    launch::{Dim3, Launch, Options, Progress, Schedule},
+    launch::{Launch, Options, Progress, Schedule},
     learned::Learned,
     memory::Global,
     random::Random,
@@ -195,7 +195,7 @@ impl<'r> Machine<'r> {
             begun: grid.first,
             grid,
             total,
-            cluster: launch.cluster.iter().product(),
+            cluster: launch.size.cluster.iter().product(),
             locations,
             history,
             fence_sc,
@@ -327,7 +327,7 @@ impl<'r> Machine<'r> {
     }
 
     fn begin(&mut self, index: u32) {
-        let threads: u32 = self.launch.block.iter().product();
+        let threads: u32 = self.launch.size.block.iter().product();
         let entry = &self.program.functions[0];
         let are_apart = self.options.schedule == Schedule::Threads;
         let warp = |first: u32| {
@@ -335,7 +335,7 @@ impl<'r> Machine<'r> {
             Warp::new(first, lanes, entry.entry, entry.registers, entry.local, are_apart)
         };
         // Whole words, for updates of 8 and 16 bits in the last one.
-        let shared = (self.program.shared + u64::from(self.launch.shared)).next_multiple_of(4) as usize;
+        let shared = (self.program.shared + u64::from(self.launch.size.shared)).next_multiple_of(4) as usize;
         let agent = |thread: u32| index << INDEX_BITS | thread;
         let thread = |thread| Thread { clock: Clock::new(agent(thread)), pending: Pending::default(), cluster: None };
         let cta = Cta {
@@ -436,7 +436,7 @@ impl<'r> Machine<'r> {
     }
 
     fn warps_of_cta(&self) -> u32 {
-        self.launch.block.iter().product::<u32>().div_ceil(32).max(1)
+        self.launch.size.block.iter().product::<u32>().div_ceil(32).max(1)
     }
 
     fn next_in_order(&mut self, budget: u32) -> Option<(u32, u32, u32)> {
@@ -599,8 +599,8 @@ impl<'r> Machine<'r> {
         let who = Who { cta: cta.index, thread };
         let finding = Finding {
             kind,
-            site: site(self.program, pc, who, self.launch.block, cta.id),
-            other: other.map(|(pc, who)| site(self.program, pc, who, self.launch.block, self.cta_place(who.cta))),
+            site: site(self.program, pc, who, self.launch.size.block, cta.id),
+            other: other.map(|(pc, who)| site(self.program, pc, who, self.launch.size.block, self.cta_place(who.cta))),
             place,
             message,
             help,
@@ -665,7 +665,7 @@ impl<'r> Machine<'r> {
         let other = self.site_of(earlier);
         let finding = Finding {
             kind,
-            site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.block, cta.id),
+            site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.size.block, cta.id),
             other,
             place: Some(place),
             message,
@@ -688,7 +688,7 @@ impl<'r> Machine<'r> {
         let grid = self.earlier_grid(access.agent).map_or(&self.grid, |(_, grid)| grid);
         let (who, pc) = (self.who(access.agent), access.info.step());
         let program = self.programs.get(&grid.launch.kernel)?;
-        Some(site(program, pc, who, grid.launch.block, grid.place(who.cta)))
+        Some(site(program, pc, who, grid.launch.size.block, grid.place(who.cta)))
     }
 
     /// Whether `griddepcontrol.wait` would put all that an agent has done in front.

@@ -2,9 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use ptx_isa::{InstPlace, Scope, SourceLine};
-
-use crate::launch::Dim3;
+use ptx_isa::{Dim3, InstPlace, Scope, SourceLine};
 
 /// What came of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{Argument, Contents, Device, Dim3, FindingKind, Launch, Options};
-use ptx_isa::Module;
+use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_isa::{Dim3, FullSize, Module};
 
 /// A row of `index.csv`.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
         arguments.push(Argument::u32(n));
         let block = [[64, 1, 1], [128, 1, 1], [32, 1, 1], [256, 1, 1]][(seed / 3 % 4) as usize];
         let grid = [[3, 1, 1], [2, 1, 1], [5, 1, 1]][(seed % 3) as usize];
-        let launch = Launch { grid, ..Launch::new(&*kernel.kernel, block, arguments) };
+        let launch = Launch::new(&*kernel.kernel, FullSize { grid, ..block.into() }, arguments);
         found.add(device.launch(&launch).map_err(said)?);
         if found.verdict() == "racy" && kernel.label != "divergent" {
             break;
@@ -215,14 +215,15 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
                 ),
             });
         }
-        let launch = Launch { grid, ..Launch::new(&*kernel.kernel, block, arguments) };
+        let launch = Launch::new(&*kernel.kernel, FullSize { grid, ..block.into() }, arguments);
         if fitting.is_empty() {
             fitting = launch.fitting(module, &open).map_err(said)?;
         }
         let known = &fitting[seed as usize % fitting.len()];
         // What is too long for all CTAs is run with a few.
         let grid = if found.is_cut { grid.map(|size| size.min(2)) } else { grid };
-        let launch = Launch { arguments: known.arguments.clone(), grid, ..launch };
+        let size = FullSize { grid, ..launch.size };
+        let launch = Launch { arguments: known.arguments.clone(), size, ..launch };
         let report = device.launch(&launch).map_err(said)?;
         let is_long = report.steps > 10_000_000;
         found.add(report);

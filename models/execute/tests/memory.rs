@@ -9,7 +9,7 @@ use std::{
 };
 
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 
 /// Counts the bytes that are allocated, and the most that ever were.
 struct Counting;
@@ -143,7 +143,7 @@ fn measure(case: &Case, races: bool, seed: u64) -> usize {
     let mut device = Device::new(&module, options).expect("a device");
     let arguments = ["a", "b"].map(|name| Argument::Buffer(device.allocate(name, Contents::GrowsZero(BYTES)), 0));
     let shared = if case.body.contains("shared") { SHARED } else { 0 };
-    let launch = Launch { grid: [CTAS, 1, 1], shared, ..Launch::new("k", [256, 1, 1], arguments.to_vec()) };
+    let launch = Launch::new("k", FullSize { grid: [CTAS, 1, 1], shared, ..[256, 1, 1].into() }, arguments.to_vec());
     let report = device.launch(&launch).unwrap_or_else(|errors| panic!("{errors:?}"));
     assert!(report.findings.is_empty(), "{}: {:?}", case.name, report.findings);
     MOST.load(Relaxed) - before

@@ -7,12 +7,11 @@ use std::{
 };
 
 use ptx_execute::{Assumed, End, Given as Known, Tried, search};
-use ptx_isa::{Function, Module, Type, short_name};
+use ptx_isa::{Function, LaunchSize, Module, Type, short_name};
 
 use crate::{
     argument::Given,
     plan::{self, Passed, Plan, Planned, Wish},
-    sizes::{Sizes, Wanted},
 };
 
 /// How long is looked for the arguments of a launch, at most.
@@ -26,12 +25,11 @@ impl Plan {
     /// # Errors
     /// What `ptx-atomics run` says of the words of the launch.
     pub fn assumed(module: &Module, launch: &Assumed) -> Result<Self, Vec<String>> {
-        let Assumed { grid, block, cluster, shared, .. } = *launch;
         let words = launch.arguments();
         let arguments = words.iter().map(|word| Given::read(word)).collect::<Result<Vec<_>, _>>();
         let arguments = arguments.map_err(|why| vec![why])?;
-        let sizes = Wanted { grid: Some(grid), block: Some(block), cluster: Some(cluster), shared: Some(shared) };
-        let wish = Wish { kernel: Some(&launch.kernel), sizes, arguments: &arguments, dependent: false };
+        let wish =
+            Wish { kernel: Some(&launch.kernel), size: launch.size.into(), arguments: &arguments, dependent: false };
         let mut plan = Self::default();
         plan.launch(module, &wish, Path::new("")).map(|()| plan)
     }
@@ -52,16 +50,15 @@ pub fn complete(module: &Module, plan: &mut Plan) {
 /// The best launch with what is said. All else is as usual, unless the kernel shows that this is wrong: first the numbers, then how
 /// many threads there are.
 fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
-    let Planned { kernel, said: Wanted { grid, block, cluster, shared }, sizes, .. } = planned;
+    let Planned { kernel, said, size, .. } = planned;
     let numbers = numbers(module, planned);
     let usual: Vec<_> = numbers.iter().cloned().chain(usual(module, planned)).collect();
-    let (cluster, shared) = (*cluster, *shared);
-    let with_sizes =
-        |numbers| Known { grid: Some(sizes.grid), block: Some(sizes.block), most: None, cluster, shared, numbers };
+    let sizes = LaunchSize { grid: Some(size.grid), block: Some(size.block), ..*said };
+    let with_sizes = |numbers| Known { size: sizes, most: None, numbers };
     let tries = [
         Some(with_sizes(usual)),
         Some(with_sizes(numbers.clone())),
-        block.is_none().then_some(Known { grid: *grid, block: None, most: None, cluster, shared, numbers }),
+        said.block.is_none().then_some(Known { size: *said, most: None, numbers }),
     ];
     let mut best: Option<Tried> = None;
     for known in tries.into_iter().flatten() {
@@ -113,7 +110,7 @@ fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
 
 /// Puts what is found into a launch of a plan.
 fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
-    let Assumed { kernel, grid, block, cluster, shared, .. } = found;
+    let kernel = &found.kernel;
     let Ok(Function { head, .. }) = plan::kernel(module, Some(kernel)) else { return };
     for (number, parameter) in head.parameters.iter().enumerate() {
         if !matches!(plan.launches[index].arguments.get(number), Some(Passed::Open)) {
@@ -133,7 +130,7 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
             plan.chosen.extend(given.into_iter().filter(|given| !given.is_small()).map(Given::in_words));
         }
     }
-    plan.launches[index].sizes = Sizes { grid: *grid, block: *block, cluster: *cluster, shared: *shared };
+    plan.launches[index].size = found.size;
 }
 
 #[cfg(test)]
@@ -142,6 +139,7 @@ mod tests {
         Argument, Assumption, Device, Launch, Options, Parameter, TensorMap, Value,
         matrix::map::{Fill, Interleave, TensorElement},
     };
+    use ptx_isa::FullSize;
     use strum::IntoEnumIterator;
 
     use super::*;
@@ -216,16 +214,8 @@ mod tests {
         let cluster = [1 + random.below(2) as u32, 1, 1];
         let grid = [cluster[0] * (1 + random.below(3) as u32), 1 + random.below(2) as u32, 1];
         let block = [32, 1 + random.below(2) as u32, 1 + random.below(2) as u32];
-        Assumed {
-            kernel: "k".into(),
-            grid,
-            block,
-            cluster,
-            shared: random.below(2) as u32 * 1024,
-            parameters,
-            fields,
-            zeros: false,
-        }
+        let size = FullSize { grid, block, cluster, shared: random.below(2) as u32 * 1024 };
+        Assumed { kernel: "k".into(), size, parameters, fields, zeros: false }
     }
 
     /// What a launch and its buffers are.

@@ -11,13 +11,9 @@
 
 use std::path::Path;
 
-use ptx_execute::Dim3;
+use ptx_isa::LaunchSize;
 
-use crate::{
-    argument::Given,
-    expect::Expectation,
-    sizes::{self, Wanted},
-};
+use crate::{argument::Given, expect::Expectation, sizes};
 
 /// What a line says.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +23,7 @@ pub struct Said {
     /// Whether it is a launch behind that of the line in front, which it may start before the end of.
     pub dependent: bool,
     pub kernel: Option<String>,
-    pub sizes: Wanted,
+    pub size: LaunchSize,
     pub arguments: Vec<Given>,
     pub expect: Vec<Expectation>,
 }
@@ -37,7 +33,7 @@ pub struct Said {
 pub struct Comments {
     /// Each with the launches that depend on it behind it.
     pub runs: Vec<Vec<Said>>,
-    pub launch: Wanted,
+    pub launch: LaunchSize,
 }
 
 /// What is wrong with a line: its number, from 1, and why.
@@ -69,7 +65,7 @@ impl Comments {
                 said => Ok(said),
             });
             match launch {
-                Ok(said) => comments.launch = comments.launch.or(said.map(|said| said.sizes).unwrap_or_default()),
+                Ok(said) => comments.launch = comments.launch.or(said.map(|said| said.size).unwrap_or_default()),
                 Err(why) => errors.push((number, why)),
             }
         }
@@ -105,11 +101,11 @@ impl Said {
             match key {
                 _ if word == "dependent" => said.dependent = true,
                 "kernel" => said.kernel = Some(value.to_owned()),
-                "grid" => said.sizes.grid = sizes()?,
-                "block" => said.sizes.block = sizes()?,
-                "cluster" => said.sizes.cluster = sizes()?,
+                "grid" => said.size.grid = sizes()?,
+                "block" => said.size.block = sizes()?,
+                "cluster" => said.size.cluster = sizes()?,
                 "shared" => {
-                    said.sizes.shared = Some(sizes::shared(value).map_err(|why| format!("'{word}': {why}"))?);
+                    said.size.shared = Some(sizes::shared(value).map_err(|why| format!("'{word}': {why}"))?);
                 }
                 _ => said.arguments.push(Given::read(word)?),
             }
@@ -119,25 +115,17 @@ impl Said {
 
     /// This, and what another one says where it says nothing.
     pub fn over(&self, other: &Self) -> Self {
-        let sizes = self.sizes.or(other.sizes);
+        let size = self.size.or(other.size);
         let arguments = if self.arguments.is_empty() { &other.arguments } else { &self.arguments };
         let expect = if self.expect.is_empty() { &other.expect } else { &self.expect };
         let (arguments, expect) = (arguments.clone(), expect.clone());
-        Self { kernel: self.kernel.clone().or(other.kernel.clone()), sizes, arguments, expect, ..other.clone() }
+        Self { kernel: self.kernel.clone().or(other.kernel.clone()), size, arguments, expect, ..other.clone() }
     }
 
     /// The same as options of `ptx-atomics run`, each with a space in front.
     pub fn options(&self) -> String {
-        let Self { kernel, sizes: Wanted { grid, block, cluster, shared }, arguments, expect, .. } = self;
-        let size = |size: &Option<Dim3>| size.map(sizes::shown);
-        let one = [
-            ("kernel", kernel.clone()),
-            ("grid", size(grid)),
-            ("block", size(block)),
-            ("cluster", size(cluster)),
-            ("shared", shared.map(|bytes| bytes.to_string())),
-        ];
-        let one = one.into_iter().filter_map(|(option, value)| Some((option, value?)));
+        let Self { kernel, size, arguments, expect, .. } = self;
+        let one = kernel.iter().map(|kernel| ("kernel", kernel.clone())).chain(size.named());
         let arguments = arguments.iter().map(|given| ("arg", given.text.clone()));
         let expect = expect.iter().map(|condition| ("expect", condition.text.clone()));
         let all = one.chain(arguments).chain(expect);
@@ -162,15 +150,15 @@ mod tests {
     fn check(text: &str, expected: Result<&str, &str>) {
         let shown = |comments: Comments| {
             let one = |said: Said| {
-                let Said { line, dependent, kernel, sizes, arguments, expect } = said;
+                let Said { line, dependent, kernel, size, arguments, expect } = said;
                 let arguments = arguments.iter().map(|given| &*given.text).collect::<Vec<_>>().join(" ");
                 let expect = expect.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
                 format!(
                     "{line}{} {} {:?} {:?} [{arguments}] {expect}",
                     if dependent { "+" } else { "" },
                     kernel.unwrap_or_default(),
-                    sizes.grid,
-                    sizes.shared
+                    size.grid,
+                    size.shared
                 )
             };
             let runs = comments.runs.into_iter().flatten().map(one).collect::<Vec<_>>().join("\n");

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_execute::{Dim3, TensorMap};
-use ptx_isa::{Code, Function, Item, Module, Parameter, Space, Type, Variable, short_name};
+use ptx_execute::TensorMap;
+use ptx_isa::{
+    Code, FullSize, Function, Item, LaunchSize, Module, Parameter, Space, Type, Variable, launch::shown, short_name,
+};
 
 use crate::{
     argument::{Content, Given, Place, Value},
     element::{self, Number},
     expect::Expectation,
-    sizes::{Sizes, Wanted},
+    sizes,
     tensor_map::Tensor,
 };
 
@@ -53,8 +55,8 @@ pub struct MapIn {
 pub struct Planned {
     pub kernel: String,
     /// What the user or the kernel says of the sizes.
-    pub said: Wanted,
-    pub sizes: Sizes,
+    pub said: LaunchSize,
+    pub size: FullSize,
     pub arguments: Vec<Passed>,
     pub dependent: bool,
 }
@@ -119,7 +121,7 @@ fn declared_shared(function: &Function) -> u64 {
 /// What a launch is asked for.
 pub struct Wish<'a> {
     pub kernel: Option<&'a str>,
-    pub sizes: Wanted,
+    pub size: LaunchSize,
     pub arguments: &'a [Given],
     pub dependent: bool,
 }
@@ -129,13 +131,13 @@ impl Plan {
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
         let function = kernel(module, wish.kernel).map_err(|why| vec![why])?;
         let head = &function.head;
-        let said = wish.sizes.of_kernel(head);
-        let sizes = said.complete(head);
-        let mut wrong = sizes.wrong(head, declared_shared(function));
+        let said = wish.size.or(LaunchSize::of(head));
+        let size = sizes::complete(said, head);
+        let mut wrong = size.wrong(head, declared_shared(function));
         let kernel = function.name.clone();
         match self.arguments(module, &kernel, &head.parameters, wish.arguments, folder) {
             Ok(arguments) if wrong.is_empty() => {
-                self.launches.push(Planned { kernel, said, sizes, arguments, dependent: wish.dependent });
+                self.launches.push(Planned { kernel, said, size, arguments, dependent: wish.dependent });
                 return Ok(());
             }
             Ok(_) => {}
@@ -331,7 +333,7 @@ impl Plan {
 
     /// All that nobody has asked for, as options and arguments.
     pub fn chosen(&self) -> Vec<String> {
-        let sizes = self.launches.iter().flat_map(|launch| launch.said.chosen(&launch.sizes));
+        let sizes = self.launches.iter().flat_map(|launch| sizes::chosen(launch.said, launch.size));
         sizes.chain(self.chosen.iter().cloned()).collect()
     }
 
@@ -357,10 +359,9 @@ impl Plan {
 
 impl std::fmt::Display for Planned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Sizes { grid, block, cluster, .. } = self.sizes;
-        let shown = super::sizes::shown;
+        let FullSize { grid, block, cluster, .. } = self.size;
         write!(f, "{}: grid {}, block {}", self.kernel, shown(grid), shown(block))?;
-        if cluster == Dim3::from([1; 3]) { Ok(()) } else { write!(f, ", cluster {}", shown(cluster)) }
+        if cluster == [1; 3] { Ok(()) } else { write!(f, ", cluster {}", shown(cluster)) }
     }
 }
 
@@ -419,7 +420,7 @@ mod tests {
     fn check(kernel: &str, arguments: &str, expected: Result<&str, &str>) {
         let module: Module = MODULE.parse().expect("PTX");
         let given: Vec<_> = arguments.split_whitespace().map(|word| Given::read(word).expect("an argument")).collect();
-        let wish = Wish { kernel: Some(kernel), sizes: Wanted::default(), arguments: &given, dependent: false };
+        let wish = Wish { kernel: Some(kernel), size: LaunchSize::default(), arguments: &given, dependent: false };
         let mut plan = Plan::default();
         let done = plan.launch(&module, &wish, Path::new(".")).map(|()| {
             let buffers = plan.buffers.iter().map(|buffer| format!("{} ", buffer.name)).collect::<String>();

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use ptx_isa::Module;
+use ptx_isa::{LaunchSize, Module};
 
 use crate::{
     argument::Given,
     comment::{Comments, Said, Wrong},
     plan::{Plan, Wish},
-    sizes::Wanted,
 };
 
 /// A plan for each run that the comments say; one, if they say none. The files of comments are in a folder, those that the user names
@@ -43,12 +42,12 @@ pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) ->
             };
             let wish = Wish {
                 kernel: said.kernel.as_deref().or(user.kernel.as_deref()),
-                sizes: user.sizes.or(said.sizes).or(comments.launch),
+                size: user.size.or(said.size).or(comments.launch),
                 arguments: &arguments,
                 dependent: said.dependent,
             };
             // What the user says stands in no line of the file.
-            let line = if user.sizes == Wanted::default() && user.arguments.is_empty() { said.line } else { 0 };
+            let line = if user.size == LaunchSize::default() && user.arguments.is_empty() { said.line } else { 0 };
             if let Err(all) = plan.launch(module, &wish, folder) {
                 errors.extend(all.into_iter().map(|why| (line, why)));
             }

@@ -16,7 +16,6 @@ use crate::{
     element::{self, Number},
     expect::{Expectation, Memory},
     plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
-    sizes::Sizes,
 };
 
 /// A plan for a module, and how it is run.
@@ -101,8 +100,8 @@ impl Simulation<'_> {
     ) -> Result<Launch, Vec<LaunchError>> {
         let arguments = planned.arguments.iter().map(|passed| argument(passed, device, buffers));
         let arguments = arguments.collect::<Result<_, _>>().map_err(|error| vec![error])?;
-        let Planned { kernel, sizes: Sizes { grid, block, cluster, shared }, dependent, .. } = planned.clone();
-        Ok(Launch { kernel, grid, block, cluster, shared, arguments, dependent })
+        let Planned { kernel, size, dependent, .. } = planned.clone();
+        Ok(Launch { kernel, size, arguments, dependent })
     }
 
     /// The buffers of the plan on a device.

@@ -51,7 +51,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
 
     let given = &options.given;
     let parameters = given.numbers.iter().map(|(name, number)| (name.clone(), number.cast_signed())).collect();
-    let launch = ptx_hazards::Options { block: given.block, grid: given.grid, parameters };
+    let launch = ptx_hazards::Options { size: given.size, parameters };
     let wanted =
         |kernel: &&Kernel| kernel.name.contains(&options.kernel) || shown(&kernel.name).contains(&options.kernel);
     for kernel in ptx_hazards::read_with(&module, &launch).iter().filter(wanted) {

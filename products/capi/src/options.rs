@@ -4,6 +4,7 @@ use std::num::ParseIntError;
 
 use ptx_atomics_common::{Diagnostic, Errors};
 use ptx_execute::Given;
+use ptx_isa::Dim3;
 use ptx_memory_model::ptx::readings::{self, Readings};
 
 /// What somebody set.
@@ -39,9 +40,9 @@ pub const READINGS: [Known; 2] = [
 
 /// What is known of a kernel, and which it is.
 pub const KERNELS: [Known; 5] = [
-    ("block", |to, value| sizes(value).map(|sizes| to.given.block = Some(sizes))),
-    ("grid", |to, value| sizes(value).map(|sizes| to.given.grid = Some(sizes))),
-    ("cluster", |to, value| sizes(value).map(|sizes| to.given.cluster = Some(sizes))),
+    ("block", |to, value| sizes(value).map(|sizes| to.given.size.block = Some(sizes))),
+    ("grid", |to, value| sizes(value).map(|sizes| to.given.size.grid = Some(sizes))),
+    ("cluster", |to, value| sizes(value).map(|sizes| to.given.size.cluster = Some(sizes))),
     ("param", |to, value| {
         let (name, number) = value.split_once('=').ok_or_else(|| format!("'{value}' is no parameter, as n=1024"))?;
         let number = number.parse().map_err(|error: ParseIntError| format!("'{number}' is no number: {error}"))?;
@@ -78,7 +79,7 @@ impl Options {
 }
 
 /// One to three sizes, as `32x4`; the others are 1.
-fn sizes(text: &str) -> Result<[u32; 3], String> {
+fn sizes(text: &str) -> Result<Dim3, String> {
     let wrong = || format!("'{text}' is none of one to three sizes, as 256 or 16x16x4");
     let mut sizes = [1; 3];
     let mut left = sizes.iter_mut();
@@ -96,7 +97,7 @@ mod tests {
     fn sizes_and_numbers() {
         let right = Options::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]);
         let Ok(options) = right else { panic!("it is right") };
-        assert_eq!(options.given.block, Some([32, 4, 1]));
+        assert_eq!(options.given.size.block, Some([32, 4, 1]));
         assert_eq!(options.given.numbers, [("n".to_owned(), 7)]);
         let wrong = Options::read("block=1x2x3x4,profile=x,grid=x,param=n,odd", &[&READINGS, &KERNELS]).err();
         assert_eq!(wrong.map(|errors| errors.len()), Some(5));

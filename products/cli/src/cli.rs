@@ -7,12 +7,15 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use ptx_atomics::execute::{Dim3, Options as ExecuteOptions, Schedule};
 use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
     place::Processor,
     source::{Races, ReleaseSequences},
+};
+use ptx_atomics::{
+    execute::{Options as ExecuteOptions, Schedule},
+    ptx::{Dim3, LaunchSize},
 };
 use ptx_atomics::{
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -815,9 +818,19 @@ impl RunArgs {
     pub fn options(&self) -> String {
         self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")
     }
+
+    /// The sizes of the launch.
+    pub fn size(&self) -> LaunchSize {
+        LaunchSize { grid: self.grid, block: self.block, cluster: self.cluster, shared: self.shared }
+    }
 }
 
 impl KernelArgs {
+    /// The sizes of launches.
+    pub fn size(&self) -> LaunchSize {
+        LaunchSize { grid: self.grid, block: self.block, cluster: self.cluster, shared: None }
+    }
+
     /// Whether something is to be checked.
     pub fn wants(&self, check: Check) -> bool {
         match self.asynchronous {

@@ -8,14 +8,14 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics::execute::{Device, Dim3, FindingKind, Given, search_within};
+use ptx_atomics::execute::{Device, FindingKind, Given, search_within};
 use ptx_atomics::hazards::{Limits, Verdict};
 use ptx_atomics::optimize::Least;
 use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, Module},
+    ptx::{Function, LaunchSize, Module},
 };
 
 use crate::{
@@ -97,10 +97,11 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
         return Err(Diagnostic::new(format!("'{}' is no PTX", input.name())).help(help).into());
     }
     let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is no text", input.name())))?;
+    let size = LaunchSize { grid: args.grid, ..LaunchSize::default() };
     let options = Options {
         rewrites: args.rewrites,
         polls: args.polls,
-        launch: Launch { alone: args.alone, grid: args.grid },
+        launch: Launch { alone: args.alone, size },
         least: args.report.then(ptx_atomics::optimize::Budget::default),
         ..Options::default()
     };
@@ -114,9 +115,8 @@ fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
     }
     if rewritten.text != text {
         let time = Duration::from_secs(args.time_limit);
-        for kernel in verify(args.grid, time, input, text, &rewritten.text)?
-            .iter()
-            .filter(|_| args.verbose && args.time_limit > 0)
+        for kernel in
+            verify(size, time, input, text, &rewritten.text)?.iter().filter(|_| args.verbose && args.time_limit > 0)
         {
             render::say(&format!(
                 "{}: '{kernel}' is changed, and its executions were cut before their end",
@@ -143,7 +143,7 @@ fn errors(input: &Input, error: Error) -> Errors {
 /// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
 /// has a data race if the same one had none. The result names the kernels whose execution was cut: the rules and the judge alone
 /// say that they are right.
-fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
+fn verify(size: LaunchSize, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
     let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
     let read =
         |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
@@ -170,7 +170,7 @@ fn verify(grid: Option<Dim3>, time: Duration, input: &Input, before: &str, after
         // The steps that a kernel leaves are for the kernels after it.
         let share = budget.steps / (changed.len() - index) as u64;
         let mut own = Budget { steps: share, ..budget };
-        match races(&modules, &function.name, grid, &mut own) {
+        match races(&modules, &function.name, size, &mut own) {
             Executed::New => return Err(bug(format!("has a data race in '{}' that it had not", function.name))),
             Executed::Cut => cut.push(function.name.clone()),
             Executed::Same => {}
@@ -212,11 +212,11 @@ enum Executed {
 /// How many orders of the threads are executed.
 const SEEDS: u64 = 3;
 
-fn races(modules: &[Module; 2], kernel: &str, grid: Option<[u32; 3]>, budget: &mut Budget) -> Executed {
+fn races(modules: &[Module; 2], kernel: &str, size: LaunchSize, budget: &mut Budget) -> Executed {
     if budget.is_over() {
         return Executed::Cut;
     }
-    let given = Given { grid, ..Given::default() };
+    let given = Given { size, ..Given::default() };
     // The other half is for the launch that is found.
     let half = budget.steps / 2;
     let mut left = half;
@@ -322,7 +322,7 @@ ret;
     /// The words of the error where a kernel loses something, or nothing.
     fn check(before: &str, lost: &str) -> String {
         let after = before.replace(lost, "");
-        let verified = verify(None, Duration::from_secs(60), &Input::new("k.ptx", ""), before, &after);
+        let verified = verify(LaunchSize::default(), Duration::from_secs(60), &Input::new("k.ptx", ""), before, &after);
         verified.err().map(|errors| errors.to_string()).unwrap_or_default()
     }
 
@@ -373,9 +373,9 @@ ret;
         let read = |text: &str| text.parse::<Module>().expect("a module");
         let (modules, day) = ([read(&before), read(&after)], Duration::from_secs(86_400));
         let mut budget = Budget { steps: STEPS, deadline: Instant::now() + day };
-        assert_eq!(races(&modules, "a", None, &mut budget), Executed::Cut);
+        assert_eq!(races(&modules, "a", LaunchSize::default(), &mut budget), Executed::Cut);
         assert!(budget.steps < STEPS / 10, "{} steps are left", budget.steps);
-        let verified = verify(None, day, &Input::new("k.ptx", ""), &before, &after);
+        let verified = verify(LaunchSize::default(), day, &Input::new("k.ptx", ""), &before, &after);
         assert_eq!(verified.map_err(|errors| errors.to_string()), Ok(["a", "b", "c"].map(str::to_owned).to_vec()));
     }
 }

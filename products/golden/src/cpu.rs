@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptx_atomics::ptx::Module;
+use ptx_atomics::ptx::{LaunchSize, Module};
 use ptx_execute::{Finding, Options};
 use ptx_launch::{
     assumed,
@@ -10,7 +10,6 @@ use ptx_launch::{
     expect::Expectation,
     plan::{self, Plan, Wish},
     simulate::{Outcome, Simulation},
-    sizes::Wanted,
 };
 
 /// What is wrong with the runs that the comments of an input say, in the modules that it became. Its files are in a folder.
@@ -27,14 +26,14 @@ pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> V
 }
 
 /// Runs the launches of a run with each seed, up to the first one that finds something.
-fn run(of: &[Said], sizes: Wanted, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
+fn run(of: &[Said], size: LaunchSize, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
     let has_all = |module: &&Module| of.iter().all(|said| plan::kernel(module, said.kernel.as_deref()).is_ok());
     let module = modules.iter().find(has_all).or(modules.first()).ok_or("there is no PTX")?;
     let mut plan = Plan { line: of.first().map_or(0, |said| said.line), ..Plan::default() };
     for said in of {
         let Said { kernel, arguments, dependent, .. } = said;
-        let sizes = said.sizes.or(sizes);
-        let wish = Wish { kernel: kernel.as_deref(), sizes, arguments, dependent: *dependent };
+        let size = said.size.or(size);
+        let wish = Wish { kernel: kernel.as_deref(), size, arguments, dependent: *dependent };
         plan.launch(module, &wish, folder).map_err(|why| why.join("\n"))?;
         plan.expect.extend(said.expect.iter().cloned());
     }

@@ -1,6 +1,6 @@
 //! Questions and answers as JSON.
 
-use ptx_isa::ModuleError;
+use ptx_isa::{LaunchSize, ModuleError};
 use ptx_memory_model::ptx::readings::Readings;
 use serde::{Deserialize, Serialize};
 
@@ -39,17 +39,16 @@ pub fn profile(name: &str, errors: &mut Vec<Wrong>) -> Readings {
     }
 }
 
-/// Sizes in up to three directions, as `128`, `16,8` or `16x8`; nothing where the field is empty.
-pub fn sizes(field: &'static str, text: &str, errors: &mut Vec<Wrong>) -> Option<[u32; 3]> {
-    if text.is_empty() {
-        return None;
-    }
-    let found = ptx_launch::sizes::positive(&text.replace('x', ","));
-    found
-        .map_err(|_| {
-            errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")))
-        })
-        .ok()
+/// The sizes that two fields give, in up to three directions, as `128`, `16,8` or `16x8`; an empty field gives none.
+pub fn size(block: &str, grid: &str, errors: &mut Vec<Wrong>) -> LaunchSize {
+    let mut read = |field, text: &str| {
+        let found = ptx_launch::sizes::positive(&text.replace('x', ","));
+        if found.is_err() && !text.is_empty() {
+            errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")));
+        }
+        found.ok()
+    };
+    LaunchSize { block: read("block", block), grid: read("grid", grid), ..LaunchSize::default() }
 }
 
 /// A line of PTX that is not read.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use itertools::Itertools;
 use ptx_execute::{End, Given, Tried, search};
 use ptx_hazards::{Cause, Executed, Kernel, Level, Limits, Position, Shown, Verdict};
-use ptx_isa::{Module, legality};
+use ptx_isa::{LaunchSize, Module, legality};
 use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
 use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
@@ -75,8 +75,7 @@ pub fn unread(text: &str) -> String {
 impl Question {
     fn ask(&self) -> Result<Known, Vec<Wrong>> {
         let mut errors = Vec::new();
-        let block = answer::sizes("block", &self.block, &mut errors);
-        let grid = answer::sizes("grid", &self.grid, &mut errors);
+        let size = answer::size(&self.block, &self.grid, &mut errors);
         let readings = answer::profile(&self.profile, &mut errors);
         let seconds = if self.time_limit.is_empty() { Some(PATIENCE) } else { self.time_limit.parse().ok() };
         let time = seconds.filter(|seconds| (0.0..=1e6).contains(seconds)).map(Duration::from_secs_f64);
@@ -95,7 +94,7 @@ impl Question {
         }
         match time {
             Some(time) if errors.is_empty() => {
-                Ok(Known { order, ..Asked { module, block, grid, readings, time }.known(unread) })
+                Ok(Known { order, ..Asked { module, size, readings, time }.known(unread) })
             }
             _ => Err(errors),
         }
@@ -105,15 +104,14 @@ impl Question {
 /// A question whose fields are right.
 struct Asked {
     module: Module,
-    block: Option<[u32; 3]>,
-    grid: Option<[u32; 3]>,
+    size: LaunchSize,
     readings: Readings,
     time: Duration,
 }
 
 impl Asked {
     fn known(&self, unread: Vec<Wrong>) -> Known {
-        let options = ptx_hazards::Options { block: self.block, grid: self.grid, ..Default::default() };
+        let options = ptx_hazards::Options { size: self.size, ..Default::default() };
         let library = ptx_races::library(&self.module);
         let (mut kernels, mut findings) = (Vec::new(), Vec::new());
         for kernel in ptx_hazards::read_with(&self.module, &options) {
@@ -121,17 +119,12 @@ impl Asked {
         }
         for function in self.module.kernels() {
             let is_asynchronous = ptx_races::is_asynchronous(&library, function);
-            let options = ptx_races::check::Options {
-                block: self.block,
-                grid: self.grid,
-                limit: self.time,
-                ..Default::default()
-            };
+            let options = ptx_races::check::Options { size: self.size, limit: self.time, ..Default::default() };
             // What is asynchronous is not followed, and the other check is about it.
             let report =
                 (!is_asynchronous).then(|| ptx_races::check::check_kernel(&self.module, &library, function, &options));
             findings.extend(report.iter().flat_map(races));
-            let has_block = self.block.is_some() || function.head.required_threads.is_some();
+            let has_block = self.size.or(LaunchSize::of(&function.head)).block.is_some();
             kernels.push(OfKernel {
                 kernel: name(&function.name),
                 races: report.as_ref().map(|report| report.verdict.to_string()),
@@ -148,7 +141,7 @@ impl Asked {
     fn waits(&self, kernel: &Kernel) -> Vec<Finding> {
         let until = Instant::now().checked_add(self.time);
         let report = ptx_hazards::check_until(kernel, self.readings, until).distinct();
-        let given = Given { grid: self.grid, block: self.block, most: kernel.most, ..Given::default() };
+        let given = Given { size: self.size, most: kernel.most, ..Given::default() };
         let limits = Limits { launches: self.time / 2, all: self.time, ..Limits::default() };
         let is_run = report.is_shown_by_executions(kernel) && !self.time.is_zero();
         // What cannot be launched has no witness.
@@ -186,7 +179,7 @@ impl Asked {
 
     /// The launch that comes furthest, and how it ended.
     fn ran(&self, kernel: &str, has_block: bool) -> Option<String> {
-        let given = Given { grid: self.grid, block: self.block, ..Given::default() };
+        let given = Given { size: self.size, ..Given::default() };
         let Tried { launch, end, covered: (executed, all), .. } =
             search(&self.module, kernel, &given, self.time / 2).ok()?.into_iter().next()?;
         let how = match end {

@@ -11,7 +11,6 @@ use ptx_launch::{
     plan::{self, Plan},
     runs,
     simulate::Simulation,
-    sizes::Wanted,
 };
 use ptx_memory_model::kernel::shown as name;
 use serde::{Deserialize, Serialize};
@@ -75,8 +74,7 @@ pub fn answer(question: &str) -> String {
 impl Question {
     fn ask(&self) -> Result<Ran, Vec<Wrong>> {
         let mut errors = Vec::new();
-        let block = answer::sizes("block", &self.block, &mut errors);
-        let grid = answer::sizes("grid", &self.grid, &mut errors);
+        let size = answer::size(&self.block, &self.grid, &mut errors);
         let seeds = if self.seeds.is_empty() { Ok(1) } else { self.seeds.parse() };
         let seeds = seeds.ok().filter(|seeds| (1..=SEEDS).contains(seeds));
         if seeds.is_none() {
@@ -86,7 +84,7 @@ impl Question {
         errors.extend(unread.into_iter().map(answer::unread));
         let comments = self.comments().map_err(|wrong| errors.extend(self.at_lines(wrong)));
         let (Ok(comments), Some(seeds), true) = (comments, seeds, errors.is_empty()) else { return Err(errors) };
-        let user = Said { sizes: Wanted { block, grid, ..Wanted::default() }, ..Said::default() };
+        let user = Said { size, ..Said::default() };
         // Launches that depend on each other are in comments alone.
         let options = |run: &Vec<Said>| match &run[..] {
             _ if !self.has_launch() => Some(user.options()),

@@ -8,7 +8,7 @@ use ptx_execute::{
     Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, TensorMap,
     matrix::map::TensorElement,
 };
-use ptx_isa::{Family, Function, Module, Parameter};
+use ptx_isa::{Family, FullSize, Function, LaunchSize, Module, Parameter};
 
 use crate::root;
 
@@ -82,8 +82,9 @@ pub fn run(
     options: Options,
 ) -> Result<Report, Vec<LaunchError>> {
     let head = &kernel.head;
-    let block = head.required_threads.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
-    let cluster = head.required_ctas.unwrap_or([1; 3]);
+    let known = LaunchSize::of(head);
+    let block = known.block.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
+    let cluster = known.cluster.unwrap_or([1; 3]);
     // What is taken has not begun.
     let takes = kernel.body.iter().flatten().any(|line| line.text.contains("try_cancel"));
     let grid = if takes { [96, 1, 1] } else { cluster };
@@ -98,7 +99,7 @@ pub fn run(
         (None, bits) => Argument::Bytes(number.to_le_bytes()[..bits as usize / 8].to_vec()),
     };
     let arguments: Vec<Argument> = head.parameters.iter().map(argument).collect();
-    device.launch(&Launch { grid, cluster, ..Launch::new(&*kernel.name, block, arguments) })
+    device.launch(&Launch::new(&*kernel.name, FullSize { grid, cluster, ..block.into() }, arguments))
 }
 
 /// What two accesses are that race.

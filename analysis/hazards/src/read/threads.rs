@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
+use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector, launch::MOST_THREADS};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
@@ -32,9 +32,9 @@ pub struct Threads {
 
 impl Threads {
     pub fn new(terms: &Terms, most: Option<u32>) -> Self {
-        let count = most.unwrap_or(1024) as usize;
+        let count = most.unwrap_or(MOST_THREADS) as usize;
         Self {
-            count: if terms.is_flat() && count <= 1024 { count } else { 0 },
+            count: if terms.is_flat() && count <= MOST_THREADS as usize { count } else { 0 },
             is_open: most.is_none(),
             known: FxHashMap::default(),
         }

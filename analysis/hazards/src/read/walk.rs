@@ -3,6 +3,7 @@
 use ptx_isa::{
     Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
     flat::{self, Action, Flat, Operand},
+    launch::MOST_THREADS,
 };
 use rustc_hash::FxHashMap;
 
@@ -491,7 +492,7 @@ impl Walker<'_> {
     fn launched(&self, special: Special) -> Option<i64> {
         let (sizes, axis) = match special {
             Special::Vector(SpecialVector::Ntid, axis) => (self.code.head.required_threads?, axis),
-            Special::Vector(SpecialVector::Nctaid, axis) => (self.options.grid?, axis),
+            Special::Vector(SpecialVector::Nctaid, axis) => (self.options.size.grid?, axis),
             _ => return None,
         };
         Some(i64::from(sizes[axis.index()]))
@@ -505,7 +506,7 @@ impl Walker<'_> {
                 .required_threads
                 .map(|threads| threads[index])
                 .or(self.code.head.most_threads)
-                .unwrap_or(1024);
+                .unwrap_or(MOST_THREADS);
             Facts::range(0, i64::from(most).max(1) - 1)
         };
         match special {

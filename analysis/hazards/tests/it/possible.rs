@@ -1,7 +1,7 @@
 //! What cannot be told is said, and what can be told is not left out.
 
 use ptx_hazards::{Cause, Finding, Options, Verdict, check, read, read_with};
-use ptx_isa::Module;
+use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
 fn kernel(limit: &str, body: &str) -> Module {
@@ -61,7 +61,10 @@ fn the_size_of_a_cta_is_not_guessed() {
         matches!(&open[..], [(Verdict::NotChecked, message)] if message.contains("more than 128 threads")),
         "{open:?}"
     );
-    let block = |threads| Options { block: Some([threads, 1, 1]), ..Options::default() };
+    let block = |threads| Options {
+        size: LaunchSize { block: Some([threads, 1, 1]), ..LaunchSize::default() },
+        ..Options::default()
+    };
     assert_eq!(said(&module, &block(128), Readings::DEFAULT), []);
     let large = said(&module, &block(256), Readings::DEFAULT);
     assert!(matches!(&large[..], [(Verdict::Wrong, _)]), "{large:?}");
@@ -180,7 +183,7 @@ fn one_option_settles_one_finding() {
     );
     assert!(finding.message.contains("and 1 more pair of accesses, as on line "), "{}", finding.message);
     assert_eq!(finding.pairs().count(), 2);
-    let block = Options { block: Some([32, 1, 1]), ..Options::default() };
+    let block = Options { size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
     assert_eq!(found(&module, &block, Readings::DEFAULT), []);
 }
 

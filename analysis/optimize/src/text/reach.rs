@@ -30,7 +30,7 @@ pub struct Reach {
 impl Reach {
     pub fn of(module: &Module, target: &Target, launch: Launch) -> Self {
         let obstacle = obstacle(module).filter(|_| target.meets(Form::ClusterScope.requirement()));
-        let global = match launch.grid {
+        let global = match launch.size.grid {
             _ if !launch.alone => Scope::Sys,
             Some([1, 1, 1]) => Scope::Cta,
             _ => Scope::Gpu,

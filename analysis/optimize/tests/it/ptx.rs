@@ -1,11 +1,12 @@
 //! What becomes of instructions, line by line; and that nothing else changes.
 
 use itertools::Itertools;
+use ptx_isa::LaunchSize;
 use ptx_optimize::text::{Launch, Options, rewrite};
 
-const ALONE: Launch = Launch { alone: true, grid: None };
-const ONE_CTA: Launch = Launch { alone: true, grid: Some([1, 1, 1]) };
-const OPEN: Launch = Launch { alone: false, grid: None };
+const ALONE: Launch = Launch { alone: true, ..OPEN };
+const ONE_CTA: Launch = Launch { size: LaunchSize { grid: Some([1; 3]), ..OPEN.size }, ..ALONE };
+const OPEN: Launch = Launch { alone: false, size: LaunchSize { grid: None, block: None, cluster: None, shared: None } };
 
 fn module(target: &str, head: &str, body: &str) -> String {
     format!(

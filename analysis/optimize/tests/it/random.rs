@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn each_text_is_ptx_again(text in kernel(), polls in any::<bool>(), alone in any::<bool>()) {
-        let launch = Launch { alone, grid: None };
+        let launch = Launch { alone, ..Launch::default() };
         let options = text::Options { polls, launch, ..text::Options::default() };
         let rewritten = rewrite(&text, &options).expect("PTX");
         if !polls {

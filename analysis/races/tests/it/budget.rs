@@ -3,7 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use ptx_isa::{
-    Module,
+    LaunchSize, Module,
     flat::{self, Flat, Library},
 };
 use ptx_races::{
@@ -25,7 +25,7 @@ fn proof(body: &str, limits: Limits) -> Proof {
     let library = Library::of(&module);
     let kernel = module.kernels().next().expect("a kernel");
     let flat = Flat::of(&library, kernel, flat::Limits::default());
-    prove(&flat, Sizes::of(&flat, None, None, None), false, limits)
+    prove(&flat, Sizes::of(&flat, LaunchSize::default()), false, limits)
 }
 
 fn limits() -> Limits {

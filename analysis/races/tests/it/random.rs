@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
 use ptx_isa::{
-    Module,
+    FullSize, LaunchSize, Module,
     flat::{self, Flat, Library},
 };
 use ptx_races::{launch::Sizes, prove::prove, question::Limits};
@@ -592,7 +592,7 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
         };
         let arguments = vec![buffer("a"), buffer("b"), Argument::u32(seed as u32 * 17)];
         let grid = [ctas * cluster[0], cluster[1], cluster[2]];
-        let launch = Launch { grid, cluster, ..Launch::new("k", [threads, 1, 1], arguments) };
+        let launch = Launch::new("k", FullSize { grid, cluster, ..[threads, 1, 1].into() }, arguments);
         let report = device.launch(&launch).expect("a launch");
         let is_wrong = |kind| {
             matches!(
@@ -626,7 +626,7 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
         let required = flat.head.required_threads.map(|[x, _, _]| x);
         let threads = required.unwrap_or([32, 48, 64][seed as usize % 3]);
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
-        let sizes = Sizes::of(&flat, block, None, None);
+        let sizes = Sizes::of(&flat, LaunchSize { block, ..LaunchSize::default() });
         let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
         let proof = prove(
             &flat,
@@ -634,7 +634,7 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
             false,
             Limits { decisions: if required.is_some() { 20_000 } else { 500 }, ..Limits::new(until) },
         );
-        // To those of a warp all of its lanes are taken to come.
+        // All lanes of a warp are taken to come to its barriers.
         let waits_at_barriers = !is_zero && !text.contains("bar.warp.sync");
         let found = executed(&module, threads, is_zero, waits_at_barriers);
         racy += u64::from(found.is_some());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_isa::Module;
+use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::{
     assumption::Assumption,
     check::{Options, Report, Verdict, check as check_module},
@@ -19,7 +19,12 @@ const OPEN: &[Verdict] = &[Verdict::Open];
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
 /// `out` in global memory with the number of the thread in the grid.
 fn verdict(body: &str) -> (Verdict, String) {
-    verdict_of(body, Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() })
+    verdict_of(body, sized([64, 1, 1], Some([2, 1, 1])))
+}
+
+/// For CTAs of a size, in a grid of a size.
+fn sized(block: Dim3, grid: Option<Dim3>) -> Options {
+    Options { size: LaunchSize { block: Some(block), grid, ..LaunchSize::default() }, ..Options::default() }
 }
 
 fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
@@ -305,7 +310,7 @@ fn wide_indices_that_are_joined_by_bits() {
              st.global.u32 [%rd3], %r1;"
         )
     };
-    let of = |shift| verdict_of(&of(shift), Options { block: Some([64, 1, 1]), ..Options::default() }).0;
+    let of = |shift| verdict_of(&of(shift), sized([64, 1, 1], None)).0;
     assert_eq!([6, 5].map(of), [Verdict::Free, Verdict::Race]);
 }
 
@@ -322,7 +327,7 @@ fn lanes_are_numbers_of_threads() {
     check(&leaders("%rd5"), RACE);
     let rows = "mov.u32 %r5, %laneid;\nmov.u32 %r6, %tid.y;\nand.b32 %r6, %r6, -2;\nmad.lo.u32 %r5, %r6, 16, %r5;\n\
                 mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
-    let of = |block| verdict_of(rows, Options { block: Some(block), grid: Some([1; 3]), ..Options::default() });
+    let of = |block| verdict_of(rows, sized(block, Some([1; 3])));
     assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Verdict::Free, Verdict::Race]);
 }
 
@@ -396,7 +401,7 @@ fn launches_of_all_sizes() {
             "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmad.lo.u32 %r5, %r6, {rows}, %r5;\nshl.b32 %r6, %r3, 5;\nadd.u32 %r2, %r6, %r1;\nsetp.ge.s32 %p1, %r2, %r0;\n@%p1 ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nshl.b32 %r7, %r0, 3;\nadd.u32 %r6, %r6, %r7;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r1;"
         )
     };
-    let block = Options { block: Some([32, 8, 1]), limit: Duration::from_secs(20), ..Options::default() };
+    let block = Options { limit: Duration::from_secs(20), ..sized([32, 8, 1], None) };
     assert_eq!(verdict_of(&rows(16), block.clone()).0, Verdict::Free);
     assert_eq!(verdict_of(&rows(15), block).0, Verdict::Race);
 }
@@ -436,8 +441,7 @@ fn barriers_of_a_warp_order_its_threads() {
     // Threads of two rows are one warp, of four rows they are not.
     let plane = "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, 16, %r1;\nxor.b32 %r5, %r7, 16;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];";
     let of = |body: &str, expected: &[Verdict]| {
-        let (is, why) =
-            verdict_of(body, Options { block: Some([16, 4, 1]), grid: Some([2, 1, 1]), ..Options::default() });
+        let (is, why) = verdict_of(body, sized([16, 4, 1], Some([2, 1, 1])));
         assert!(expected.contains(&is), "{is}: {why}\n{body}");
     };
     of(plane, FREE);
@@ -482,7 +486,7 @@ fn shared_memory_of_another_cta() {
 
 /// The verdict for two CTAs of 128 threads.
 fn of_two(body: &str) -> (Verdict, String) {
-    verdict_of(body, Options { block: Some([128, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() })
+    verdict_of(body, sized([128, 1, 1], Some([2, 1, 1])))
 }
 
 /// In a CTA of 128 threads, two warps write and two read.
@@ -635,7 +639,7 @@ fn a_computed_mask_is_an_assumption() {
     for instruction in instructions {
         let body =
             format!("setp.ge.u32 %p1, %r1, %r0;\nactivemask.b32 %r6;\n{instruction}\nst.global.u32 [%rd3], %r1;");
-        let report = report_of(&body, Options { block: Some([64, 1, 1]), grid: Some([2, 1, 1]), ..Options::default() });
+        let report = report_of(&body, sized([64, 1, 1], Some([2, 1, 1])));
         assert_eq!(report.verdict, Verdict::Free, "{instruction}");
         assert!(report.assumptions.contains(&Assumption::Lanes.to_string()), "{instruction}");
     }
@@ -690,7 +694,8 @@ fn pointers_that_are_made_of_others() {
              @%p1 st.global.u8 [%rd5], 1;\n@!%p1 ld.global.u8 %r2, [%rd1];\nret;\n}}\n"
         );
         let module: Module = text.parse().expect("PTX");
-        let options = Options { grid: Some([1, 1, 1]), ..Options::default() };
+        let options =
+            Options { size: LaunchSize { grid: Some([1; 3]), ..LaunchSize::default() }, ..Options::default() };
         check_module(&module, &options).into_iter().next().expect("a kernel").verdict
     };
     for pointer in [

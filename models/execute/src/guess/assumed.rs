@@ -1,20 +1,16 @@
 //! A launch that is assumed: what is written of it needs no device.
 
-use crate::{Argument, Buffer, Contents, Device, Dim3, GROWS, Launch, TensorMap, code::Parameter, device::State};
+use ptx_isa::FullSize;
+
+use crate::{Argument, Buffer, Contents, Device, GROWS, Launch, TensorMap, code::Parameter, device::State};
 
 /// A launch of a kernel, with values for all that it loads of its parameters. The same one makes the same launch on every new device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumed {
     /// The kernel, as the module spells it.
     pub kernel: String,
-    /// How many CTAs the grid has in each direction.
-    pub grid: Dim3,
-    /// How many threads a CTA has in each direction.
-    pub block: Dim3,
-    /// How many CTAs a cluster has in each direction.
-    pub cluster: Dim3,
-    /// The bytes of dynamic shared memory of each CTA.
-    pub shared: u32,
+    /// How large it is.
+    pub size: FullSize,
     /// The parameters of the kernel.
     pub parameters: Vec<Parameter>,
     /// What the parameters have in them, in their order.
@@ -84,9 +80,7 @@ impl Assumed {
             buffers.extend(buffer.map(|buffer| ((field.parameter, field.offset), buffer)));
         }
         let arguments = (0..self.parameters.len()).map(|index| self.argument(index, &buffers)).collect();
-        let Self { kernel, grid, block, cluster, shared, .. } = self.clone();
-        let launch = Launch { kernel, grid, block, cluster, shared, arguments, dependent: false };
-        (launch, buffers)
+        (Launch::new(&*self.kernel, self.size, arguments), buffers)
     }
 
     fn argument(&self, parameter: usize, buffers: &[OfField]) -> Argument {

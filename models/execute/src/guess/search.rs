@@ -3,7 +3,10 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use ptx_isa::{
-    AluOp, Axis, Family, Head, InstPlace, Module, Special, SpecialVector, arithmetic::Computation, short_name,
+    AluOp, Axis, Dim3, Family, FullSize, Head, InstPlace, LaunchSize, Module, Special, SpecialVector,
+    arithmetic::Computation,
+    launch::{MOST_SHARED, MOST_THREADS},
+    short_name,
 };
 use web_time::Instant;
 
@@ -14,7 +17,7 @@ use super::{
     numbers::numbers,
 };
 use crate::{
-    Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
+    Buffer, FindingKind, LaunchError, Options, Schedule,
     code::{Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
@@ -24,16 +27,10 @@ use crate::{
 /// What a user says of a launch; all else is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// How many CTAs the grid has.
-    pub grid: Option<Dim3>,
-    /// How many threads a CTA has.
-    pub block: Option<Dim3>,
+    /// The sizes that are known.
+    pub size: LaunchSize,
     /// How many threads a CTA has at most; what the PTX says goes before.
     pub most: Option<u32>,
-    /// How many CTAs a cluster has.
-    pub cluster: Option<Dim3>,
-    /// The bytes of dynamic shared memory.
-    pub shared: Option<u32>,
     /// Parameters, or `NAME+OFFSET` for a part of one, that are numbers, and which.
     pub numbers: Vec<(String, u64)>,
 }
@@ -85,8 +82,6 @@ const BOX: u64 = 128;
 const MORE: u32 = 40;
 /// How many launches are given.
 const MOST: usize = 4;
-/// The most shared memory of a CTA, in bytes.
-const SHARED: u64 = 227 << 10;
 
 /// The launches that were found, the best one first; at least one. Trials are counted by their instructions, so that each machine finds
 /// the same ones, unless `limit` is up before.
@@ -133,6 +128,8 @@ struct Search<'m> {
     /// Global memory before a trial.
     held: Vec<Vec<u8>>,
     given: &'m Given,
+    /// The sizes that are given, and those of the kernel.
+    known: LaunchSize,
     head: Head,
     start: Assumed,
     /// Numbers that the kernel compares with.
@@ -156,11 +153,13 @@ impl<'m> Search<'m> {
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let mut head = function.map(|function| function.head.clone()).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
+        let known = given.size.or(LaunchSize::of(&head));
         let held = state.held();
         let mut search = Self {
             state,
             held,
             given,
+            known,
             head,
             start,
             numbers,
@@ -170,10 +169,11 @@ impl<'m> Search<'m> {
             left: ALL_STEPS,
             deadline,
         };
-        let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
+        let cluster = known.cluster.unwrap_or([1; 3]);
         // CTAs take others only if these have not begun, and some begin at once.
         let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
-        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(grid));
+        let size = &mut search.start.size;
+        (size.cluster, size.grid) = (cluster, known.grid.unwrap_or(grid));
         Ok(search)
     }
 
@@ -214,13 +214,15 @@ impl<'m> Search<'m> {
             key(tried) > key(best)
         };
         for block in self.blocks() {
-            let tried = self.settle(Assumed { block, ..self.start.clone() })?;
+            let mut launch = self.start.clone();
+            launch.size.block = block;
+            let tried = self.settle(launch)?;
             if best.as_ref().is_none_or(|best| is_farther(&tried, best)) {
                 best = Some(tried);
             }
             // What the kernel is compiled for is right if it runs, in one direction or in two.
             let runs = |best: &Tried| {
-                let is_declared = self.head.most_threads == Some(best.launch.block.iter().product());
+                let is_declared = self.head.most_threads == Some(best.launch.size.block.iter().product());
                 is_declared && !matches!(best.end, End::Stopped(_))
             };
             if best.as_ref().is_some_and(runs) && block[1] == 1 || self.is_over() {
@@ -229,7 +231,7 @@ impl<'m> Search<'m> {
         }
         let mut best = best.ok_or_else(Vec::new)?;
         let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
-        let is_open = has_clusters && self.given.cluster.is_none() && self.head.required_ctas.is_none();
+        let is_open = has_clusters && self.known.cluster.is_none();
         // A kernel that names no other CTA needs no more than the pair of an instruction with `.cta_group::2`.
         let count = if self.names_others { CLUSTERS.len() } else { 1 };
         for ctas in CLUSTERS.into_iter().take(count) {
@@ -237,9 +239,11 @@ impl<'m> Search<'m> {
                 break;
             }
             let cluster = [ctas, 1, 1];
-            let grid = self.given.grid.unwrap_or(cluster);
+            let grid = self.known.grid.unwrap_or(cluster);
             if (0..3).all(|axis| grid[axis].is_multiple_of(cluster[axis])) {
-                let tried = self.settle(Assumed { cluster, grid, ..best.launch.clone() })?;
+                let mut launch = best.launch.clone();
+                (launch.size.cluster, launch.size.grid) = (cluster, grid);
+                let tried = self.settle(launch)?;
                 // A kernel that is made for a pair comes as far with more CTAs, and the phases of its mbarriers do not fit.
                 let fits = ctas == CLUSTERS[0] || tried.end == End::Ended;
                 // More CTAs execute more instructions, which alone does not call for a cluster.
@@ -252,10 +256,10 @@ impl<'m> Search<'m> {
     }
 
     fn blocks(&self) -> Vec<Dim3> {
-        if let Some(block) = self.given.block.or(self.head.required_threads) {
+        if let Some(block) = self.known.block {
             return vec![block];
         }
-        let most = self.head.most_threads.unwrap_or(1024);
+        let most = self.head.most_threads.unwrap_or(MOST_THREADS);
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
         let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
@@ -436,14 +440,11 @@ fn reads_plane(program: &Program) -> bool {
 /// A launch of a kernel without sizes, with all that can be seen of its parameters.
 fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     let is_dynamic = program.shared_names.iter().any(|(_, bytes, _)| *bytes == u64::MAX);
-    let most = SHARED.saturating_sub(program.shared) as u32;
+    let most = u64::from(MOST_SHARED).saturating_sub(program.shared) as u32;
     let named = |own: &Parameter| Parameter { name: short_name(kernel, &own.name).to_owned(), ..own.clone() };
     let mut launch = Assumed {
         kernel: kernel.to_owned(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        cluster: [1; 3],
-        shared: given.shared.unwrap_or(if is_dynamic { most } else { 0 }),
+        size: FullSize { shared: given.size.shared.unwrap_or(if is_dynamic { most } else { 0 }), ..[32, 1, 1].into() },
         parameters: program.parameters.iter().map(named).collect(),
         fields: Vec::new(),
         zeros: false,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::assumed::{Assumed, Assumption, Value};
 use crate::{
-    Dim3, TensorMap,
+    TensorMap,
     matrix::map::{Fill, TensorElement},
 };
 
@@ -84,19 +84,9 @@ fn list<T: Display>(numbers: &[T]) -> String {
 
 impl Display for Assumed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let size = |size: &Dim3| match size {
-            [x, 1, 1] => x.to_string(),
-            [x, y, 1] => format!("{x},{y}"),
-            [x, y, z] => format!("{x},{y},{z}"),
-        };
-        write!(f, "--grid {} --block {}", size(&self.grid), size(&self.block))?;
-        if self.cluster != [1; 3] {
-            write!(f, " --cluster {}", size(&self.cluster))?;
-        }
-        if self.shared > 0 {
-            write!(f, " --shared {}", self.shared)?;
-        }
-        self.arguments().iter().try_for_each(|argument| write!(f, " --arg '{argument}'"))
+        let sizes = self.size.plain().named().map(|(option, value)| format!("--{option} {value}"));
+        let arguments = self.arguments().into_iter().map(|argument| format!("--arg '{argument}'"));
+        f.write_str(&sizes.chain(arguments).collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Barriers, in small kernels.
 
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 
 /// The kinds of what is found in a cluster of two CTAs with two warps each, with several orders of threads.
 fn check(body: &str, expected: &[&str]) {
@@ -15,11 +15,8 @@ fn check(body: &str, expected: &[&str]) {
     for seed in 0..8 {
         let mut device = Device::new(&module, Options::default().of_seed(seed)).expect("a device");
         let x = device.allocate("x", Contents::Bytes(vec![0; 4]));
-        let launch = Launch {
-            grid: [2, 1, 1],
-            cluster: [2, 1, 1],
-            ..Launch::new("kernel", [64, 1, 1], vec![Argument::Buffer(x, 0)])
-        };
+        let size = FullSize { grid: [2, 1, 1], cluster: [2, 1, 1], ..[64, 1, 1].into() };
+        let launch = Launch::new("kernel", size, vec![Argument::Buffer(x, 0)]);
         let report = device.launch(&launch).unwrap_or_else(|errors| panic!("{errors:?}"));
         let kinds: Vec<String> = report.findings.iter().map(|finding| finding.kind.to_string()).collect();
         assert_eq!(kinds, expected, "seed {seed}: {body}\n{:?}", report.findings);

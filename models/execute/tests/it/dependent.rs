@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Dim3, Finding, Launch, Options};
-use ptx_isa::Module;
+use ptx_execute::{Argument, Buffer, Contents, Device, Finding, Launch, Options};
+use ptx_isa::{Dim3, FullSize, Module};
 
 /// Threads of a CTA. Thread 0 has the predicate `%first`.
 const THREADS: u32 = 64;
@@ -42,8 +42,9 @@ fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buff
     let mut found = Vec::new();
     for (index, Of(dependent, [grid, cluster], _)) in launches.iter().enumerate() {
         let (grid, cluster): (Dim3, Dim3) = ([*grid, 1, 1], [*cluster, 1, 1]);
-        let launch = Launch::new(format!("grid{index}"), [THREADS, 1, 1], vec![Argument::Buffer(buffer, 0)]);
-        let launch = Launch { dependent: *dependent, grid, cluster, ..launch };
+        let size = FullSize { grid, cluster, ..[THREADS, 1, 1].into() };
+        let launch = Launch::new(format!("grid{index}"), size, vec![Argument::Buffer(buffer, 0)]);
+        let launch = Launch { dependent: *dependent, ..launch };
         let report = device.launch(&launch).unwrap_or_else(|errors| panic!("{errors:?}"));
         found.extend(report.findings);
         between(&mut device, buffer);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 
 fn module(body: &str) -> Module {
     let text = format!(
@@ -27,7 +27,8 @@ fn progress_is_told_and_stops() {
     for stop in [1, 3, u64::MAX] {
         let mut device = Device::new(&module, Options::default()).expect("a device");
         let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
-        let launch = Launch { grid: [3, 1, 1], ..Launch::new("k", [32, 1, 1], vec![Argument::Buffer(buffer, 0)]) };
+        let launch =
+            Launch::new("k", FullSize { grid: [3, 1, 1], ..[32, 1, 1].into() }, vec![Argument::Buffer(buffer, 0)]);
         let mut all = Vec::new();
         let report = device.launch_with(&launch, &mut |progress| {
             all.push(progress);
@@ -121,7 +122,7 @@ fn clusters_of_older_gpus_are_refused() {
         let text = format!(".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry k() {{ ret; }}\n");
         let module: Module = text.parse().expect("PTX");
         let mut device = Device::new(&module, Options::default()).expect("a device");
-        let launch = Launch { grid: [2, 1, 1], cluster: [2, 1, 1], ..Launch::new("k", [1, 1, 1], Vec::new()) };
+        let launch = Launch::new("k", FullSize { grid: [2, 1, 1], cluster: [2, 1, 1], ..[1; 3].into() }, Vec::new());
         let errors = device.launch(&launch).err().unwrap_or_default();
         assert_eq!(errors.len(), usize::from(expected.is_some()), "{gpu}: {errors:?}");
         assert!(errors.iter().all(|error| expected.is_some_and(|part| error.reason.contains(part))), "{errors:?}");

@@ -1,7 +1,7 @@
 //! The messages that fences acquire, and the work that budgets count for them.
 
 use ptx_execute::{Contents, Device, FindingKind, Launch, Options, Report};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 
 /// Runs one warp, or one thread of each of two CTAs, which have a buffer as `%rd1`.
 fn run(body: &str, ctas: u32, threads: u32) -> Report {
@@ -14,7 +14,7 @@ fn run(body: &str, ctas: u32, threads: u32) -> Report {
     let mut device = Device::new(&module, options).expect("a device");
     let buffer = device.allocate("buffer", Contents::Bytes(vec![0; 64]));
     let arguments = vec![ptx_execute::Argument::Buffer(buffer, 0)];
-    let launch = Launch { grid: [ctas, 1, 1], ..Launch::new("k", [threads, 1, 1], arguments) };
+    let launch = Launch::new("k", FullSize { grid: [ctas, 1, 1], ..[threads, 1, 1].into() }, arguments);
     device.launch(&launch).expect("a launch")
 }
 

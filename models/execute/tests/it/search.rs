@@ -46,6 +46,6 @@ fn buffers_of_strong_accesses_begin_with_zeros() {
 #[test]
 fn clusters_where_the_gpu_has_them() {
     let body = "mov.u32 %r, %cluster_nctarank;\nsetp.eq.u32 %p, %r, 1;\n@%p trap;";
-    assert_eq!(best_for("sm_90", body).launch.cluster, [2, 1, 1]);
-    assert_eq!(best_for("sm_80", body).launch.cluster, [1, 1, 1]);
+    assert_eq!(best_for("sm_90", body).launch.size.cluster, [2, 1, 1]);
+    assert_eq!(best_for("sm_80", body).launch.size.cluster, [1, 1, 1]);
 }

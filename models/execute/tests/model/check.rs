@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_execute::{Argument, Buffer, Contents, Device, FindingKind, Launch, Options, Schedule};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     outcome::Limits,
     ptx::{
@@ -64,11 +64,8 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     let most = [1, 4, 12][seed as usize % 3];
     arguments.extend(case.threads.iter().map(|_| Argument::u32(random.below(most) as u32)));
     let (ctas, clusters) = case.sizes();
-    let launch = Launch {
-        grid: [ctas * clusters, 1, 1],
-        cluster: [ctas, 1, 1],
-        ..Launch::new("kernel", [case.block(), 1, 1], arguments)
-    };
+    let size = FullSize { grid: [ctas * clusters, 1, 1], cluster: [ctas, 1, 1], ..[case.block(), 1, 1].into() };
+    let launch = Launch::new("kernel", size, arguments);
     let report = device.launch(&launch).map_err(said)?;
     if let Some(finding) = report.findings.iter().find(|finding| finding.kind.ends()) {
         // The machine may not have the barrier of the cluster.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ptx_atomics::{execute::Dim3, optimize::Rewrites};
+use ptx_atomics::{optimize::Rewrites, ptx::Dim3};
 
 use crate::run::sizes;
 

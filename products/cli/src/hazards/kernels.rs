@@ -186,9 +186,9 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Read, Err
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
     let damaged = module.functions().filter(|function| function.body.is_none() && function.head.is_entry);
     let damaged = damaged.map(|function| not_checked(&function.name));
-    let KernelArgs { block, grid, params, .. } = &args.kernels;
-    let parameters = params.iter().map(|(name, number)| (name.clone(), number.cast_signed())).collect();
-    let kernels = ptx_atomics::hazards::read_with(module, &Options { block: *block, grid: *grid, parameters });
+    let params = args.kernels.params.iter();
+    let parameters = params.map(|(name, number)| (name.clone(), number.cast_signed())).collect();
+    let kernels = ptx_atomics::hazards::read_with(module, &Options { size: args.kernels.size(), parameters });
     let wanted = |name: &str| match &args.kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
@@ -229,14 +229,7 @@ fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) 
     if all.is_zero() || !is_run {
         return None;
     }
-    let given = Given {
-        grid: args.grid,
-        block: args.block,
-        most: kernel.most,
-        cluster: args.cluster,
-        shared: None,
-        numbers: args.params.clone(),
-    };
+    let given = Given { size: args.size(), most: kernel.most, numbers: args.params.clone() };
     let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
     ptx_atomics::hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()

@@ -12,7 +12,7 @@ use ptx_atomics::{
 };
 
 use crate::{
-    cli::{CheckArgs, KernelArgs},
+    cli::CheckArgs,
     input::{self, Compile, Kind, Program},
     parallel,
     run::{Shown, quoted},
@@ -110,8 +110,8 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
 fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
     let kernels = &args.kernels;
     let limit = kernels.time_limit.min(kernels.until.left());
-    let KernelArgs { block, grid, cluster, may_alias, .. } = *kernels;
-    let options = Options { block, grid, cluster, may_alias, numbers: kernels.params.clone(), limit };
+    let options =
+        Options { size: kernels.size(), may_alias: kernels.may_alias, numbers: kernels.params.clone(), limit };
     let wanted = |name: &str| match &kernels.kernel {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,

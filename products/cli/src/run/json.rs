@@ -1,12 +1,12 @@
 //! What runs found, as one JSON array.
 
-use ptx_atomics::execute::{Dim3, Site, SourceLine};
+use ptx_atomics::{
+    execute::{Site, SourceLine},
+    ptx::{Dim3, launch::shown},
+};
 use serde::Serialize;
 
-use super::{
-    found::{Failed, Found, Shown},
-    sizes,
-};
+use super::found::{Failed, Found, Shown};
 use crate::format;
 
 /// Where something is, for a machine.
@@ -101,10 +101,10 @@ pub fn array(all: &[Found], file: &str) -> String {
 fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
     let launches = found.plan.launches.iter().map(|launch| Launch {
         kernel: &launch.kernel,
-        grid: sizes::shown(launch.sizes.grid),
-        block: sizes::shown(launch.sizes.block),
-        cluster: sizes::shown(launch.sizes.cluster),
-        shared: launch.sizes.shared,
+        grid: shown(launch.size.grid),
+        block: shown(launch.size.block),
+        cluster: shown(launch.size.cluster),
+        shared: launch.size.shared,
     });
     let errors = found.errors.iter().map(|error| Error { line: error.line, message: &error.reason });
     let notes = found.notes.iter().map(|note| Error { line: Some(note.line), message: &note.what });

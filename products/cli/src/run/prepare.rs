@@ -15,7 +15,6 @@ use super::{
     place::Shown,
     plan::{Plan, Planned},
     runs, sequence,
-    sizes::Wanted,
 };
 use crate::{
     cli::{RunArgs, RunFormat},
@@ -104,8 +103,7 @@ fn flags(args: &RunArgs) -> Result<Said, Errors> {
     for text in &args.expect {
         expect.extend(errors.keep(Expectation::read(text, Path::new(HERE)).map_err(Diagnostic::new)));
     }
-    let sizes = Wanted { grid: args.grid, block: args.block, cluster: args.cluster, shared: args.shared };
-    errors.or(Said { kernel: args.kernel.clone(), sizes, arguments, expect, ..Said::default() })
+    errors.or(Said { kernel: args.kernel.clone(), size: args.size(), arguments, expect, ..Said::default() })
 }
 
 /// The last launch of a plan once more, as a dependent one.

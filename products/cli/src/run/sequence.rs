@@ -20,10 +20,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ptx_atomics::execute::Dim3;
 use ptx_atomics::{
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::Module,
+    ptx::{Dim3, LaunchSize, Module},
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -33,7 +32,7 @@ use super::{
     element,
     expect::Expectation,
     plan::{Plan, Wish},
-    sizes::{self, Wanted},
+    sizes,
 };
 
 #[derive(Deserialize)]
@@ -167,13 +166,13 @@ fn launch(plan: &mut Plan, table: &LaunchTable, module: &Module, folder: &Path) 
     let one = |why: String| vec![why];
     let given: Vec<Given> =
         table.args.iter().map(|word| Given::read(&word.text())).collect::<Result<_, _>>().map_err(one)?;
-    let sizes = Wanted {
+    let size = LaunchSize {
         grid: Words::sizes(table.grid.as_ref()).map_err(one)?,
         block: Words::sizes(table.block.as_ref()).map_err(one)?,
         cluster: Words::sizes(table.cluster.as_ref()).map_err(one)?,
         shared: table.shared.as_ref().map(|words| sizes::shared(&words.text())).transpose().map_err(one)?,
     };
-    let wish = Wish { kernel: table.kernel.as_deref(), sizes, arguments: &given, dependent: table.dependent };
+    let wish = Wish { kernel: table.kernel.as_deref(), size, arguments: &given, dependent: table.dependent };
     plan.launch(module, &wish, folder)
 }
 

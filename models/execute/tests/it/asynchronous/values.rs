@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use half::f16;
 use ptx_execute::{Argument, Launch, Options, TensorMap, matrix::map::TensorElement};
+use ptx_isa::FullSize;
 
 use super::outcome;
 
@@ -13,7 +14,8 @@ const OUT: Argument = Argument::Bytes(Vec::new());
 fn launch(threads: u32, cluster: u32, arguments: Vec<Argument>) -> Launch {
     let mut all = vec![Argument::Bytes(vec![0])];
     all.extend(arguments.into_iter().filter(|argument| *argument != OUT));
-    Launch { grid: [cluster, 1, 1], cluster: [cluster, 1, 1], ..Launch::new("kernel", [threads, 1, 1], all) }
+    let cluster = [cluster, 1, 1];
+    Launch::new("kernel", FullSize { grid: cluster, cluster, ..[threads, 1, 1].into() }, all)
 }
 
 fn kernel(threads: u32, target: &str, parameters: &str, body: &str) -> String {
@@ -408,7 +410,8 @@ ld.param.u64 %x1, [out];
 @%p cp.async.bulk.commit_group;
 @%p cp.async.bulk.wait_group 0;";
     let text = kernel(32, "sm_90a", "", body);
-    let launch = Launch { grid: [4, 1, 1], ..launch(32, 1, Vec::new()) };
+    let mut launch = launch(32, 1, Vec::new());
+    launch.size.grid = [4, 1, 1];
     let found = words(&text, &launch, &[]);
     let expected: Vec<u32> = (0..32).map(|i| 60 + 4 * i).collect();
     assert_eq!(found[..32], expected);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_execute::{Argument, Buffer, Contents, Device, Finding, FindingKind, Launch, Options, Schedule};
-use ptx_isa::Module;
+use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     litmus::Litmus,
     outcome::Limits,
@@ -86,8 +86,11 @@ impl<'m> Prepared<'m> {
         let mut arguments = vec![Argument::Buffer(*results, 0)];
         arguments.extend(program.threads.iter().map(|_| Argument::u32(random.below(most) as u32)));
         let [ctas, threads] = program.sizes();
-        let launch =
-            Launch { grid: [ctas, 1, 1], cluster: [ctas, 1, 1], ..Launch::new("kernel", [threads, 1, 1], arguments) };
+        let launch = Launch::new(
+            "kernel",
+            FullSize { grid: [ctas, 1, 1], cluster: [ctas, 1, 1], ..[threads, 1, 1].into() },
+            arguments,
+        );
         let report = device.launch(&launch).map_err(|errors| format!("{errors:?}"))?;
         if let Some(finding) = report.findings.iter().find(|finding| means_nothing(finding)) {
             let is_error = matches!(finding.kind, FindingKind::Unsupported | FindingKind::Trap);
