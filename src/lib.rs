@@ -53,8 +53,6 @@ pub use ptx_execute as execute;
 pub use ptx_hazards as hazards;
 pub use ptx_isa as ptx;
 pub use ptx_judge as judge;
-#[cfg(feature = "analysis")]
-pub use ptx_launch as launch;
 pub use ptx_lowering as lowering;
 #[cfg(feature = "model")]
 pub use ptx_mapping as mapping;

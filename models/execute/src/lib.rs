@@ -7,6 +7,7 @@ mod barriers;
 mod clock;
 mod code;
 mod collective;
+pub mod described;
 mod device;
 mod earlier;
 mod exec;

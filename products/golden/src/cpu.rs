@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use ptx_atomics::ptx::{LaunchSize, Module};
-use ptx_execute::{Finding, Options};
-use ptx_launch::{
-    assumed,
-    comment::{Comments, Said},
-    expect::Expectation,
-    plan::{self, Plan, Wish},
-    simulate::{Outcome, Simulation},
+use ptx_execute::{
+    Finding, Options,
+    described::{
+        assumed,
+        comment::{Comments, Said},
+        expect::Expectation,
+        plan::{self, Plan, Wish},
+        simulate::{Outcome, Simulation},
+    },
 };
 
 /// What is wrong with the runs that the comments of an input say, in the modules that it became. Its files are in a folder.

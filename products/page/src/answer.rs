@@ -42,7 +42,7 @@ pub fn profile(name: &str, errors: &mut Vec<Wrong>) -> Readings {
 /// The sizes that two fields give, in up to three directions, as `128`, `16,8` or `16x8`; an empty field gives none.
 pub fn size(block: &str, grid: &str, errors: &mut Vec<Wrong>) -> LaunchSize {
     let mut read = |field, text: &str| {
-        let found = ptx_launch::sizes::positive(&text.replace('x', ","));
+        let found = ptx_execute::described::sizes::positive(&text.replace('x', ","));
         if found.is_err() && !text.is_empty() {
             errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")));
         }

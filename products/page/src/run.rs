@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use ptx_execute::Options;
-use ptx_isa::{Module, legality};
-use ptx_launch::{
-    assumed,
-    comment::{Comments, Said, Wrong as AtLine},
-    found::{Found, Level, Showing, Shown},
-    plan::{self, Plan},
-    runs,
-    simulate::Simulation,
+use ptx_execute::{
+    Options,
+    described::{
+        assumed,
+        comment::{Comments, Said, Wrong as AtLine},
+        found::{Found, Level, Showing, Shown},
+        plan::{self, Plan},
+        runs,
+        simulate::Simulation,
+    },
 };
+use ptx_isa::{Module, legality};
 use ptx_memory_model::kernel::shown as name;
 use serde::{Deserialize, Serialize};
 

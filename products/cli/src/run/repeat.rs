@@ -2,7 +2,7 @@
 
 use std::env;
 
-use ptx_atomics::launch::comment::quoted;
+use ptx_atomics::execute::described::comment::quoted;
 
 /// The options that choose seeds, each with a value.
 const SEEDS: [&str; 2] = ["--seeds", "--seed"];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptx_isa::Type;
 
-use crate::{
+use super::{
     argument::{Content, Fill, is_name},
     element::{self, Number},
 };

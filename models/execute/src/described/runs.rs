@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptx_isa::{LaunchSize, Module};
 
-use crate::{
+use super::{
     argument::Given,
     comment::{Comments, Said, Wrong},
     plan::{Plan, Wish},

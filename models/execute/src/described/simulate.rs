@@ -6,16 +6,17 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-use ptx_execute::{
-    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Options, Progress, Report, Schedule, TensorMap,
-};
 use ptx_isa::{Module, Type};
 
-use crate::{
+use super::{
     argument::Content,
     element::{self, Number},
     expect::{Expectation, Memory},
     plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
+};
+use crate::{
+    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Options, Progress, Report, Schedule, TensorMap,
+    random::Random,
 };
 
 /// A plan for a module, and how it is run.
@@ -175,42 +176,24 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
         Content::Grows => Contents::Grows(GROWS),
         Content::GrowsZero => Contents::GrowsZero(GROWS),
         Content::Random(count, first, last) => {
-            let mut random = Random(seed);
-            let bytes =
-                (0..*count).flat_map(|_| element::encode(buffer.ty, random.between(*first, *last)).unwrap_or_default());
+            let mut random = Random::new(seed);
+            let bytes = (0..*count)
+                .flat_map(|_| element::encode(buffer.ty, between(&mut random, *first, *last)).unwrap_or_default());
             Contents::Bytes(bytes.collect())
         }
     }
 }
 
-/// SplitMix64 ('Fast Splittable Pseudorandom Number Generators', Steele et al., 2014).
-pub(crate) struct Random(pub(super) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    /// A number from the first to the last of these.
-    fn between(&mut self, first: Number, last: Number) -> Number {
-        match (first, last) {
-            (Number::Integer(first), Number::Integer(last)) => {
-                let count = (last - first + 1).max(1);
-                Number::Integer(first + i128::from(self.next()) % count)
-            }
-            _ => {
-                let part = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-                Number::Float(first.float() + part * (last.float() - first.float()))
-            }
+/// A number from the first to the last of these.
+fn between(random: &mut Random, first: Number, last: Number) -> Number {
+    match (first, last) {
+        (Number::Integer(first), Number::Integer(last)) => {
+            let count = (last - first + 1).max(1);
+            Number::Integer(first + i128::from(random.next()) % count)
+        }
+        _ => {
+            let part = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+            Number::Float(first.float() + part * (last.float() - first.float()))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How a kernel is run on the CPU: what comments say of it, its buffers and arguments, and what must hold at the end.
-//! The command `ptx-atomics run`, the golden suite and the page that checks PTX have all of it from here.
+//! The command `ptx-atomics run`, the golden suite and the page that checks PTX have all of it from here; nothing else of the machine
+//! uses it.
 
 pub mod argument;
 pub mod assumed;

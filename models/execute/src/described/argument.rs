@@ -8,7 +8,7 @@ use std::{
 
 use ptx_isa::Type;
 
-use crate::{
+use super::{
     element::{self, Number},
     npy,
     tensor_map::Tensor,

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_execute::TensorMap;
 use ptx_isa::{
     Code, FullSize, Function, Item, LaunchSize, Module, Parameter, Space, Type, Variable, launch::shown, short_name,
 };
 
-use crate::{
+use super::{
     argument::{Content, Given, Place, Value},
     element::{self, Number},
     expect::Expectation,
     sizes,
     tensor_map::Tensor,
 };
+use crate::TensorMap;
 
 /// Buffers, and launches that share them.
 #[derive(Clone, Debug, Default)]

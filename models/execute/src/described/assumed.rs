@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use ptx_execute::{Assumed, End, Given as Known, Tried, search};
 use ptx_isa::{Function, LaunchSize, Module, Type, short_name};
 
-use crate::{
+use super::{
     argument::Given,
     plan::{self, Passed, Plan, Planned, Wish},
 };
+use crate::{Assumed, End, Given as Known, Tried, search};
 
 /// How long is looked for the arguments of a launch, at most.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -135,15 +135,16 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
 
 #[cfg(test)]
 mod tests {
-    use ptx_execute::{
-        Argument, Assumption, Device, Launch, Options, Parameter, TensorMap, Value,
-        matrix::map::{Fill, Interleave, TensorElement},
-    };
     use ptx_isa::FullSize;
     use strum::IntoEnumIterator;
 
     use super::*;
-    use crate::simulate::{Random, Simulation};
+    use crate::{
+        Argument, Assumption, Device, Launch, Options, Parameter, TensorMap, Value,
+        described::simulate::Simulation,
+        matrix::map::{Fill, Interleave, TensorElement},
+        random::Random,
+    };
 
     const MODULE: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .global .align 4 .u32 word;\n\
         .visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u32 n, .param .f32 x, .param .f64 y, .param .u16 h,\n\
@@ -219,7 +220,7 @@ mod tests {
     }
 
     /// What a launch and its buffers are.
-    fn said(launch: &Launch, device: &Device<'_>, buffers: &[ptx_execute::Buffer]) -> String {
+    fn said(launch: &Launch, device: &Device<'_>, buffers: &[crate::Buffer]) -> String {
         // What a number leaves out is zero.
         let argument = |argument: &Argument| match argument {
             Argument::Bytes(bytes) => {
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn words_make_the_same_launch() {
         let module: Module = MODULE.parse().expect("PTX");
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         for seed in 0..2_000 {
             check(&module, &assumed(&module, &mut random), seed % 3);
         }

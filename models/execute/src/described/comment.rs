@@ -13,7 +13,7 @@ use std::path::Path;
 
 use ptx_isa::LaunchSize;
 
-use crate::{argument::Given, expect::Expectation, sizes};
+use super::{argument::Given, expect::Expectation, sizes};
 
 /// What a line says.
 #[derive(Clone, Debug, Default)]

@@ -1,15 +1,15 @@
 //! What all executions of a plan found together.
 
-use ptx_execute::{Finding, FindingKind, LaunchError, Note, Report};
 use strum::IntoStaticStr;
 
-use crate::{
+use super::{
     argument::Content,
     element,
     expect::Memory,
     plan::Plan,
     simulate::{Held, Outcome},
 };
+use crate::{Finding, FindingKind, LaunchError, Note, Report};
 
 /// What came of a plan.
 pub struct Found {
@@ -215,9 +215,8 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
-    use ptx_execute::Site;
-
     use super::*;
+    use crate::Site;
 
     fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
         let site = |line| Site {

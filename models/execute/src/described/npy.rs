@@ -2,7 +2,7 @@
 
 use ptx_isa::Type;
 
-use crate::element;
+use super::element;
 
 /// What every file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";

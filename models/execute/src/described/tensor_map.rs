@@ -1,12 +1,13 @@
 //! Tensor maps as arguments: `tensormap(x,128x64,box=64x16,swizzle=128B)`, of a buffer that has a name, or of a new one, as in
 //! `tensormap(x:f16[]=iota,128x64,box=64x16)`.
 
-use ptx_execute::{
+use ptx_isa::Type;
+use strum::IntoEnumIterator;
+
+use crate::{
     TensorMap,
     matrix::map::{Fill as OutOfBounds, Interleave, TensorElement},
 };
-use ptx_isa::Type;
-use strum::IntoEnumIterator;
 
 /// A tensor map. Sizes are in elements, the contiguous dimension first.
 #[derive(Clone, Debug, PartialEq)]
