@@ -14,3 +14,4 @@ pub mod runs;
 pub mod simulate;
 pub mod sizes;
 pub mod tensor_map;
+mod words;

@@ -5,7 +5,6 @@ mod boxes;
 mod fields;
 mod numbers;
 mod search;
-mod words;
 
 use ptx_isa::Module;
 

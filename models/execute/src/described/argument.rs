@@ -110,19 +110,6 @@ impl Given {
         Ok(Self { name, value, text: text.to_owned() })
     }
 
-    /// Whether it is a buffer of small random numbers.
-    pub fn is_small(&self) -> bool {
-        matches!(self.value, Value::Buffer { fill: Fill::Small, .. })
-    }
-
-    /// The argument in words: a buffer of zeros by name, every other one as it is given.
-    pub fn in_words(self) -> String {
-        match (self.value, self.name) {
-            (Value::Buffer { fill: Fill::Zero, count: None, .. }, Some(name)) => format!("{name} is a buffer of zeros"),
-            _ => self.text,
-        }
-    }
-
     /// What it is for, if it says so.
     pub fn place(&self) -> Option<Place<'_>> {
         Place::read(self.name.as_ref()?)

@@ -1,18 +1,18 @@
-//! What a kernel is launched with of which nobody has said everything: what is found for the rest is put in by its words.
+//! Launches whose description leaves something open: the search finds values, which become a part of the plan.
 
 use std::{
     panic::{self, AssertUnwindSafe},
-    path::Path,
     time::Duration,
 };
 
 use ptx_isa::{Function, LaunchSize, Module, Type, short_name};
 
 use super::{
-    argument::Given,
-    plan::{self, Passed, Plan, Planned, Wish},
+    argument::Content,
+    plan::{self, MapIn, Passed, Plan, Planned},
+    tensor_map::type_of,
 };
-use crate::{Assumed, End, Given as Known, Tried, search};
+use crate::{Assumed, End, Given as Known, TensorMap, Tried, Value, search};
 
 /// How long is looked for the arguments of a launch, at most.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -20,18 +20,42 @@ const LIMIT: Duration = Duration::from_secs(5);
 const NUMBER: u64 = 64;
 
 impl Plan {
-    /// A plan of one launch that is assumed.
-    ///
-    /// # Errors
-    /// What `ptx-atomics run` says of the words of the launch.
-    pub fn assumed(module: &Module, launch: &Assumed) -> Result<Self, Vec<String>> {
-        let words = launch.arguments();
-        let arguments = words.iter().map(|word| Given::read(word)).collect::<Result<Vec<_>, _>>();
-        let arguments = arguments.map_err(|why| vec![why])?;
-        let wish =
-            Wish { kernel: Some(&launch.kernel), size: launch.size.into(), arguments: &arguments, dependent: false };
-        let mut plan = Self::default();
-        plan.launch(module, &wish, Path::new("")).map(|()| plan)
+    /// A parameter with the values that are found, and their buffers, whose names begin with `front`.
+    fn passed(&mut self, found: &Assumed, parameter: usize, front: &str) -> Result<Passed, String> {
+        let all = found.parameters[parameter].bytes;
+        let mut parts = Vec::new();
+        for field in found.fields_of(parameter) {
+            let name = format!("{front}{}", found.name_of(field));
+            let passed = match &field.value {
+                Value::Number(bits) => Passed::Bytes(bits.to_le_bytes()[..field.bytes.min(8) as usize].to_vec()),
+                Value::Buffer(maps) => {
+                    let content = if found.begins_with_zeros(field) { Content::GrowsZero } else { Content::Grows };
+                    let buffer = self.allocate(name.clone(), Type::U32, content)?;
+                    for (at, map) in maps {
+                        let (map, data) = self.mapped(&format!("{name}[{at}]"), map)?;
+                        self.maps.push(MapIn { buffer, at: *at as usize, map, data });
+                    }
+                    Passed::Buffer(buffer, 0)
+                }
+                Value::Map(map) => {
+                    let (map, data) = self.mapped(&name, map)?;
+                    Passed::TensorMap(map, data)
+                }
+            };
+            if (field.offset, field.bytes) == (0, all) {
+                return Ok(passed);
+            }
+            parts.push((field.offset, passed));
+        }
+        Ok(Passed::Parts(all, parts))
+    }
+
+    /// A tensor map with a name, and the number of a new buffer with its tensor.
+    fn mapped(&mut self, name: &str, map: &TensorMap) -> Result<(Box<TensorMap>, usize), String> {
+        let ty = type_of(map.element).unwrap_or(Type::U32);
+        let data = self.allocate(format!("{name}.data"), ty, Content::Grows)?;
+        let refused = map.refused();
+        if refused.is_empty() { Ok((Box::new(*map), data)) } else { Err(refused.join("; ")) }
     }
 }
 
@@ -120,14 +144,10 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
         let short = short_name(kernel, &parameter.name);
         let front = &parameter.name[..parameter.name.len() - short.len()];
         let is_taken = plan.buffers.iter().any(|buffer| buffer.name.starts_with(short));
-        let words =
-            found.arguments_of(number).into_iter().map(|word| if is_taken { format!("{front}{word}") } else { word });
-        let given: Vec<Given> = words.filter_map(|word| Given::read(&word).ok()).collect();
-        let passed = plan.parts(module, parameter, &given.iter().collect::<Vec<_>>(), Path::new(""));
-        if let Ok(passed) = passed {
+        let front = if is_taken { front } else { "" };
+        if let Ok(passed) = plan.passed(found, number, front) {
             plan.launches[index].arguments[number] = passed;
-            // Buffers of small numbers are said together.
-            plan.chosen.extend(given.into_iter().filter(|given| !given.is_small()).map(Given::in_words));
+            plan.chosen.extend(found.chosen(number).into_iter().map(|word| format!("{front}{word}")));
         }
     }
     plan.launches[index].size = found.size;
@@ -135,13 +155,15 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use ptx_isa::FullSize;
     use strum::IntoEnumIterator;
 
     use super::*;
     use crate::{
-        Argument, Assumption, Device, Launch, Options, Parameter, TensorMap, Value,
-        described::simulate::Simulation,
+        Argument, Assumption, Device, Launch, Options, Parameter,
+        described::{argument::Given, plan::Wish, simulate::Simulation},
         matrix::map::{Fill, Interleave, TensorElement},
         random::Random,
     };
@@ -233,17 +255,30 @@ mod tests {
         format!("{:?} {arguments:#?} {held:?}", Launch { arguments: Vec::new(), ..launch.clone() })
     }
 
+    /// A plan of one launch with arguments, and with the values that are found.
+    fn planned(module: &Module, arguments: &[Given], found: &Assumed) -> Plan {
+        let wish = Wish { kernel: Some(&found.kernel), size: found.size.into(), arguments, dependent: false };
+        let mut plan = Plan::default();
+        plan.launch(module, &wish, Path::new("")).unwrap_or_else(|why| panic!("{why:?}: {found}"));
+        put(module, &mut plan, 0, found);
+        plan
+    }
+
+    /// The plan of the words, and the plan of the values, make the launch that is found.
     fn check(module: &Module, assumed: &Assumed, seed: u64) {
-        let words = assumed.to_string();
-        let plan = Plan::assumed(module, assumed).unwrap_or_else(|why| panic!("{why:?}: {words}"));
+        let words = assumed.arguments().iter().map(|word| Given::read(word).expect("an argument")).collect::<Vec<_>>();
+        check_plan(module, assumed, seed, &planned(module, &words, assumed));
+        check_plan(module, assumed, seed, &planned(module, &[], assumed));
+    }
+
+    fn check_plan(module: &Module, assumed: &Assumed, seed: u64, plan: &Plan) {
         let device = || Device::new(module, Options::default().of_seed(seed)).expect("a device");
         let (mut one, mut other) = (device(), device());
-        let simulation =
-            Simulation { module, plan: &plan, options: Options::default(), schedule: None, watch: &|_| {} };
+        let simulation = Simulation { module, plan, options: Options::default(), schedule: None, watch: &|_| {} };
         let buffers = simulation.allocate(&mut other, seed);
         let expected = said(&assumed.launch(&mut one), &one, &buffers);
         let launch = simulation.launch(&plan.launches[0], &other, &buffers).expect("a launch");
-        assert_eq!(said(&launch, &other, &buffers), expected, "{words}");
+        assert_eq!(said(&launch, &other, &buffers), expected, "{assumed}");
         let names: Vec<String> = assumed
             .fields
             .iter()
@@ -263,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn words_make_the_same_launch() {
+    fn words_and_values_make_the_same_launch() {
         let module: Module = MODULE.parse().expect("PTX");
         let mut random = Random::new(1);
         for seed in 0..2_000 {

@@ -189,7 +189,7 @@ impl Plan {
     }
 
     /// What a parameter is of which all or parts have these arguments.
-    pub fn parts(
+    fn parts(
         &mut self,
         module: &Module,
         parameter: &Parameter,

@@ -107,21 +107,28 @@ impl Tensor {
     }
 }
 
-/// The elements of a tensor that are those of a buffer.
+/// The elements of tensors, each with the types of its buffer, the type of the same name first.
+const ELEMENTS: [(TensorElement, &[Type]); 10] = [
+    (TensorElement::U8, &[Type::U8, Type::S8, Type::B8]),
+    (TensorElement::U16, &[Type::U16, Type::S16, Type::B16]),
+    (TensorElement::U32, &[Type::U32, Type::B32]),
+    (TensorElement::S32, &[Type::S32]),
+    (TensorElement::U64, &[Type::U64, Type::B64]),
+    (TensorElement::S64, &[Type::S64]),
+    (TensorElement::F16, &[Type::F16]),
+    (TensorElement::Bf16, &[Type::Bf16]),
+    (TensorElement::F32, &[Type::F32]),
+    (TensorElement::F64, &[Type::F64]),
+];
+
+/// The elements of a tensor in a buffer of a type.
 fn element(ty: Type) -> Option<TensorElement> {
-    Some(match ty {
-        Type::U8 | Type::S8 | Type::B8 => TensorElement::U8,
-        Type::U16 | Type::S16 | Type::B16 => TensorElement::U16,
-        Type::U32 | Type::B32 => TensorElement::U32,
-        Type::S32 => TensorElement::S32,
-        Type::U64 | Type::B64 => TensorElement::U64,
-        Type::S64 => TensorElement::S64,
-        Type::F16 => TensorElement::F16,
-        Type::Bf16 => TensorElement::Bf16,
-        Type::F32 => TensorElement::F32,
-        Type::F64 => TensorElement::F64,
-        _ => return None,
-    })
+    ELEMENTS.iter().find(|(_, types)| types.contains(&ty)).map(|(element, _)| *element)
+}
+
+/// The type of a buffer that has the elements of a tensor.
+pub(super) fn type_of(element: TensorElement) -> Option<Type> {
+    ELEMENTS.iter().find(|(own, _)| *own == element).map(|(_, types)| types[0])
 }
 
 /// Numbers with an `x` between them.

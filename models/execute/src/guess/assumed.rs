@@ -83,10 +83,15 @@ impl Assumed {
         (Launch::new(&*self.kernel, self.size, arguments), buffers)
     }
 
+    /// The fields of the parameter with a number.
+    pub(crate) fn fields_of(&self, parameter: usize) -> impl Iterator<Item = &Assumption> {
+        self.fields.iter().filter(move |field| field.parameter == parameter)
+    }
+
     fn argument(&self, parameter: usize, buffers: &[OfField]) -> Argument {
         let bytes = self.parameters[parameter].bytes;
         let mut all = vec![0; bytes as usize];
-        for field in self.fields.iter().filter(|field| field.parameter == parameter) {
+        for field in self.fields_of(parameter) {
             let own = buffers.iter().find(|(at, _)| *at == (parameter, field.offset));
             let value = match (&field.value, own) {
                 (Value::Number(number), _) => Argument::u64(*number),
@@ -108,7 +113,7 @@ impl Assumed {
     }
 
     /// Whether the buffer of a field begins with zeros.
-    pub(super) fn begins_with_zeros(&self, field: &Assumption) -> bool {
+    pub(crate) fn begins_with_zeros(&self, field: &Assumption) -> bool {
         self.zeros || field.is_zero
     }
 

@@ -2,40 +2,44 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::assumed::{Assumed, Assumption, Value};
-use crate::{
-    TensorMap,
-    matrix::map::{Fill, TensorElement},
-};
+use ptx_isa::Type;
+
+use super::tensor_map::type_of;
+use crate::{Assumed, Assumption, TensorMap, Value, matrix::map::Fill};
 
 impl Assumed {
     /// Each parameter, or the parts of it, as arguments: `n=256`, `out:u32[]=small`, `args+16=7`.
     pub fn arguments(&self) -> Vec<String> {
-        (0..self.parameters.len()).flat_map(|parameter| self.arguments_of(parameter)).collect()
+        let buffer = |name: &str, zeros| Some(format!("{name}:u32[]{}", if zeros { "" } else { "=small" }));
+        (0..self.parameters.len()).flat_map(|parameter| self.said(parameter, buffer)).collect()
     }
 
-    /// The same of the parameter with a number. Of what no part is known, all is 0.
-    pub fn arguments_of(&self, parameter: usize) -> Vec<String> {
-        let fields = self.fields.iter().filter(|field| field.parameter == parameter);
-        let said: Vec<String> = fields.flat_map(|field| self.said(field)).collect();
-        let name = self.parameters.get(parameter).filter(|_| said.is_empty());
-        said.into_iter().chain(name.map(|own| format!("{}=0", own.name))).collect()
+    /// The values of a parameter, for a reader. Buffers of small numbers are left out: they are said together.
+    pub(super) fn chosen(&self, parameter: usize) -> Vec<String> {
+        self.said(parameter, |name, zeros| zeros.then(|| format!("{name} is a buffer of zeros")))
     }
 
-    fn said(&self, field: &Assumption) -> Vec<String> {
-        let name = self.name_of(field);
-        let parameter = &self.parameters[field.parameter];
-        match &field.value {
-            Value::Number(number) => {
-                let is_float = parameter.is_float && name == parameter.name;
-                vec![format!("{name}={}", said_of(*number, field.bytes, is_float))]
+    /// The fields of a parameter in words, where `buffer` says a buffer by its name and whether it begins with zeros. A parameter
+    /// without a field is 0.
+    fn said(&self, parameter: usize, buffer: impl Fn(&str, bool) -> Option<String>) -> Vec<String> {
+        let own = &self.parameters[parameter];
+        let field = |field: &Assumption| {
+            let Assumption { value, bytes, .. } = field;
+            let name = self.name_of(field);
+            match value {
+                Value::Number(number) => {
+                    vec![format!("{name}={}", said_of(*number, *bytes, own.is_float && name == own.name))]
+                }
+                Value::Buffer(maps) => {
+                    let maps = maps.iter().map(|(at, map)| format!("{name}[{at}]={}", map_said(map)));
+                    buffer(&name, self.begins_with_zeros(field)).into_iter().chain(maps).collect()
+                }
+                Value::Map(map) => vec![format!("{name}={}", map_said(map))],
             }
-            Value::Buffer(maps) => {
-                let maps = maps.iter().map(|(at, map)| format!("{name}[{at}]={}", map_said(map)));
-                let contents = if self.begins_with_zeros(field) { "" } else { "=small" };
-                std::iter::once(format!("{name}:u32[]{contents}")).chain(maps).collect()
-            }
-            Value::Map(map) => vec![format!("{name}={}", map_said(map))],
+        };
+        match self.fields_of(parameter).next() {
+            Some(_) => self.fields_of(parameter).flat_map(field).collect(),
+            None => vec![format!("{}=0", own.name)],
         }
     }
 }
@@ -57,15 +61,13 @@ fn said_of(bits: u64, bytes: u64, is_float: bool) -> String {
 }
 
 fn map_said(map: &TensorMap) -> String {
-    use TensorElement::{B4x16, B4x16P64, B6x16P32, F32Ftz, Tf32, Tf32Ftz};
     let rank = (map.rank as usize).min(5);
     let plain = TensorMap::tiled(map.element, &map.sizes[..rank], &map.box_sizes[..rank]);
     let swizzle = (map.swizzle_mode, map.swizzle_atomicity);
-    let is_special = matches!(map.element, F32Ftz | Tf32 | Tf32Ftz | B4x16 | B4x16P64 | B6x16P32);
-    let buffer = if is_special { "u32".to_owned() } else { map.element.to_string() };
+    let ty = type_of(map.element);
     let name = |known: &(&'static str, (u8, u8))| (known.1 == swizzle).then_some(known.0);
     let options = [
-        ("type", is_special.then(|| map.element.to_string())),
+        ("type", ty.is_none().then(|| map.element.to_string())),
         ("strides", (map.strides != plain.strides).then(|| list(&map.strides[..rank.saturating_sub(1)]))),
         ("element_strides", (map.element_strides != plain.element_strides).then(|| list(&map.element_strides[..rank]))),
         ("interleave", (map.interleave != plain.interleave).then(|| map.interleave.to_string())),
@@ -74,7 +76,8 @@ fn map_said(map: &TensorMap) -> String {
     ];
     let options = options.into_iter().filter_map(|(name, value)| Some(format!(",{name}={}", value?)));
     let (sizes, of_box) = (list(&map.sizes[..rank]), list(&map.box_sizes[..rank]));
-    format!("tensormap({buffer}[]=small,{sizes},box={of_box}{})", options.collect::<String>())
+    let ty = ty.unwrap_or(Type::U32);
+    format!("tensormap({ty}[]=small,{sizes},box={of_box}{})", options.collect::<String>())
 }
 
 /// Numbers with an `x` between them.
