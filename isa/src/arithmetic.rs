@@ -19,7 +19,7 @@ mod rmw;
 pub use self::{
     alu::alu,
     bits::{in_register, mask, sign_extend, width},
-    compare::{Compare, Select, Test, compare},
+    compare::{Combination, Compare, Select, Test, compare},
     computation::{Computation, Outcome},
     convert::{Conversion, Pack, convert},
     extended::{Extended, Mode},

@@ -27,6 +27,9 @@
 
 mod inline;
 mod read;
+mod typed;
+
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,7 +38,9 @@ use crate::{
     declaration::{Head, Variable},
     inst::InstPlace,
     instruction::Fence,
+    matrix::MatrixForm,
     module::{Code, Function, Item, Module},
+    operation::Operation,
     runtime::Runtime,
     special::Special,
     target::Sm,
@@ -148,6 +153,8 @@ pub struct Access {
     pub names_space: bool,
     /// What `atom` and `red` do.
     pub op: Option<AtomOp>,
+    /// The form of a matrix instruction.
+    pub matrix: Option<Box<MatrixForm>>,
     /// `.noftz`: subnormal numbers are kept.
     pub keeps_subnormals: bool,
     /// Whether it reads.
@@ -228,11 +235,22 @@ pub enum Leaving {
     Thread,
 }
 
+/// Memory that is not at an address of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// A texture is read: `tex` and `tld4`.
+    Texture,
+    /// A surface is read or written: `suld`, `sust` and `sured`.
+    Surface,
+    /// The memory of several GPUs: `multimem`.
+    Multimem,
+}
+
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Something is computed of the sources: the mnemonic with its modifiers.
-    Compute(String, Vec<Operand>),
+    /// Something is computed of the sources.
+    Compute(Operation, Vec<Operand>),
     /// As many registers as there are sources become these: a parameter or result of a call. `ty` is that of the instruction.
     Pass {
         /// The type of each, of which a signed one extends what is narrower.
@@ -294,10 +312,10 @@ pub enum Action {
         /// The values.
         from: Vec<Operand>,
     },
-    /// Memory is accessed that has its own ways: textures, surfaces, and by `multimem`. The mnemonic.
-    Elsewhere(String),
-    /// An instruction of which nothing is known: the mnemonic.
-    Unknown(String),
+    /// Memory is accessed that has its own ways.
+    Elsewhere(Elsewhere),
+    /// An instruction of which nothing is known.
+    Unknown,
     /// Nothing that a program could tell but for its results, which are not known.
     Nothing,
 }
@@ -324,7 +342,7 @@ impl Action {
             | Self::Trap
             | Self::Call(..)
             | Self::Elsewhere(_)
-            | Self::Unknown(_)
+            | Self::Unknown
             | Self::Nothing => Vec::new(),
         }
     }
@@ -343,6 +361,8 @@ pub struct Step {
     pub writes: Vec<Option<Register>>,
     /// What it does.
     pub action: Action,
+    /// The instruction without its guard and its operands, as `ld.global.u32`, or as much of it as is read: for display.
+    pub mnemonic: Arc<str>,
 }
 
 impl Step {

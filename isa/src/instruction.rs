@@ -313,6 +313,19 @@ impl Instruction {
         Some((untyped, value & (u64::MAX >> (64 - ty.bits()))))
     }
 
+    /// The scope that it names.
+    pub fn scope(&self) -> Option<Scope> {
+        match self {
+            Self::Fence(fence) => Some(fence.scope),
+            Self::Membar(level) => Some(level.scope()),
+            Self::Ld(ld) => ld.scope,
+            Self::St(st) => st.scope,
+            Self::Atom(atom) => atom.scope,
+            Self::Red(red) => red.scope,
+            _ => None,
+        }
+    }
+
     /// The address, if the instruction accesses memory.
     pub fn address(&self) -> Option<&Address> {
         match self {

@@ -7,7 +7,7 @@ use strum::EnumMessage;
 
 use crate::{
     syntax::{Text, TokenKind, tokens},
-    word::Space,
+    word::{Scope, Sem, Space},
 };
 
 /// An instruction, or a family of instructions with the same first words.
@@ -270,6 +270,15 @@ pub const MNEMONICS: &[Mnemonic] = {
     ]
 };
 
+/// The mnemonic of an access, with an ordering and a scope instead of its own. An access with `.mmio` loses it.
+pub fn ordered(mnemonic: &str, sem: Sem, scope: Scope) -> String {
+    let (base, words) = mnemonic.split_once('.').unwrap_or((mnemonic, ""));
+    let is_kept = |word: &&str| word.parse::<Sem>().is_err() && word.parse::<Scope>().is_err() && *word != "mmio";
+    let kept: String =
+        words.split('.').filter(|word| !word.is_empty()).filter(is_kept).map(|word| format!(".{word}")).collect();
+    format!("{base}.{sem}.{scope}{kept}")
+}
+
 impl Mnemonic {
     /// The row for an instruction, of which the text is the mnemonic with its modifiers: `cp.async.bulk.shared::cta…`.
     /// `None` if PTX ISA 9.2 has no such instruction.
@@ -331,6 +340,16 @@ mod tests {
             assert!(MNEMONICS[..index].iter().all(|other| other.words != row.words), "{}", row.words);
             assert_eq!(Mnemonic::of(row.words), Some(row));
         }
+    }
+
+    #[test]
+    fn an_access_takes_an_ordering_and_a_scope() {
+        let check = |from: &str, to: &str| assert_eq!(ordered(from, Sem::Acquire, Scope::Gpu), to);
+        check("ld.global.v2.u32", "ld.acquire.gpu.global.v2.u32");
+        check("ld.volatile.shared.u32", "ld.acquire.gpu.shared.u32");
+        check("ld.mmio.relaxed.sys.u32", "ld.acquire.gpu.u32");
+        check("atom.global.relaxed.cta.add.u32", "atom.acquire.gpu.global.add.u32");
+        check("ld", "ld.acquire.gpu");
     }
 
     #[test]

@@ -214,6 +214,20 @@ impl Line {
 }
 
 impl Other {
+    /// Whether it is a load from parameter space.
+    pub fn loads_parameter(&self) -> bool {
+        self.accesses_parameter("ld")
+    }
+
+    /// Whether it is a store to parameter space: an argument, or a result.
+    pub fn stores_parameter(&self) -> bool {
+        self.accesses_parameter("st")
+    }
+
+    fn accesses_parameter(&self, base: &str) -> bool {
+        self.base() == base && self.mnemonic.split(['.', ':']).nth(1) == Some("param")
+    }
+
     /// The mnemonic without its modifiers.
     pub fn base(&self) -> &str {
         self.mnemonic.split('.').next().unwrap_or(&self.mnemonic)

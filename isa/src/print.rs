@@ -72,11 +72,6 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn operand(&mut self, operand: &Operand, ty: Type) -> fmt::Result {
-        self.f.write_str(", ")?;
-        self.first_operand(operand, ty)
-    }
-
-    fn first_operand(&mut self, operand: &Operand, ty: Type) -> fmt::Result {
         match operand {
             Operand::Register(name) => self.names.register(self.f, name),
             Operand::Sink => self.f.write_char('_'),
@@ -89,27 +84,44 @@ impl Printer<'_> {
                 self.f.write_char('{')?;
                 for (index, element) in elements.iter().enumerate() {
                     self.f.write_str(if index == 0 { "" } else { ", " })?;
-                    self.first_operand(element, ty)?;
+                    self.operand(element, ty)?;
                 }
                 self.f.write_char('}')
             }
         }
     }
 
-    fn policy(&mut self, cache: &Option<Cache>) -> fmt::Result {
-        cache.as_ref().and_then(Cache::policy).map_or(Ok(()), |policy| self.operand(policy, Type::B64))
+    fn part(&mut self, part: Part<'_>) -> fmt::Result {
+        match part {
+            Part::Name(name) => self.names.register(self.f, name),
+            Part::Operand(operand, ty) => self.operand(operand, ty),
+            Part::Address { address, unified } => {
+                self.names.address(self.f, address)?;
+                self.f.write_str(if unified { ".unified" } else { "" })
+            }
+        }
     }
+}
 
-    fn address(&mut self, address: &Address) -> fmt::Result {
-        self.names.address(self.f, address)
-    }
+/// An operand of a typed instruction, as it stands between commas.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'i> {
+    /// A register or a label.
+    Name(&'i Name),
+    /// An operand, and the type by which a constant is spelled.
+    Operand(&'i Operand, Type),
+    /// `[base+offset]`
+    Address {
+        /// The address.
+        address: &'i Address,
+        /// `.unified`
+        unified: bool,
+    },
+}
 
-    fn modifier(&mut self, modifier: impl Display) -> fmt::Result {
-        write!(self.f, ".{modifier}")
-    }
-
-    fn modifiers<const N: usize>(&mut self, modifiers: [Option<&'static str>; N]) -> fmt::Result {
-        modifiers.into_iter().flatten().try_for_each(|modifier| self.modifier(modifier))
+impl<'i> Part<'i> {
+    fn of(address: &'i Address) -> Self {
+        Self::Address { address, unified: false }
     }
 }
 
@@ -137,82 +149,83 @@ impl Space {
 
 impl Instruction {
     fn print(&self, p: &mut Printer<'_>) -> fmt::Result {
+        let (words, parts) = self.parts();
+        for (index, word) in words.into_iter().enumerate() {
+            write!(p.f, "{}{word}", if index == 0 { "" } else { "." })?;
+        }
+        for (index, part) in parts.into_iter().enumerate() {
+            p.f.write_str(if index == 0 { " " } else { ", " })?;
+            p.part(part)?;
+        }
+        Ok(())
+    }
+
+    /// The mnemonic with its modifiers, of which some have a dot themselves, and the operands.
+    pub(crate) fn parts(&self) -> (Vec<&'static str>, Vec<Part<'_>>) {
+        /// The words of an access: modifiers that may be absent, and the type.
+        fn words<const N: usize>(
+            base: &'static str,
+            optional: [Option<&'static str>; N],
+            ty: Type,
+        ) -> Vec<&'static str> {
+            std::iter::once(base).chain(optional.into_iter().flatten()).chain([ty.into()]).collect()
+        }
+        fn policy(cache: &Option<Cache>) -> Option<Part<'_>> {
+            cache.as_ref().and_then(Cache::policy).map(|policy| Part::Operand(policy, Type::B64))
+        }
+        fn hint(cache: &Option<Cache>) -> Option<&'static str> {
+            cache.as_ref().map(Cache::modifier)
+        }
         match self {
             Self::Fence(Fence { sem, scope }) => {
-                p.f.write_str("fence")?;
-                p.modifiers([sem.map(Into::into), Some(scope.into())])
+                (["fence"].into_iter().chain(sem.map(Into::into)).chain([scope.into()]).collect(), Vec::new())
             }
-            Self::Membar(level) => write!(p.f, "membar.{level}"),
+            Self::Membar(level) => (vec!["membar", level.into()], Vec::new()),
             Self::Ld(Ld { sem, scope, space, cache, vec, ty, d, a, unified }) => {
-                p.f.write_str("ld")?;
                 let sem = (*sem != LdSem::Plain).then(|| sem.into());
-                let cache_modifier = cache.as_ref().map(Cache::modifier);
-                p.modifiers([sem, scope.map(Into::into), space.modifier(), cache_modifier, vec.map(Into::into)])?;
-                write!(p.f, ".{ty} ")?;
-                p.first_operand(d, *ty)?;
-                p.f.write_str(", ")?;
-                p.address(a)?;
-                p.f.write_str(if *unified { ".unified" } else { "" })?;
-                p.policy(cache)
+                let all = [sem, scope.map(Into::into), space.modifier(), hint(cache), vec.map(Into::into)];
+                let parts = [Part::Operand(d, *ty), Part::Address { address: a, unified: *unified }];
+                (words("ld", all, *ty), parts.into_iter().chain(policy(cache)).collect())
             }
             Self::St(St { sem, scope, space, cache, vec, ty, a, b }) => {
-                p.f.write_str("st")?;
                 let sem = (*sem != StSem::Plain).then(|| sem.into());
-                let cache_modifier = cache.as_ref().map(Cache::modifier);
-                p.modifiers([sem, scope.map(Into::into), space.modifier(), cache_modifier, vec.map(Into::into)])?;
-                write!(p.f, ".{ty} ")?;
-                p.address(a)?;
-                p.operand(b, *ty)?;
-                p.policy(cache)
+                let all = [sem, scope.map(Into::into), space.modifier(), hint(cache), vec.map(Into::into)];
+                let parts = [Part::of(a), Part::Operand(b, *ty)];
+                (words("st", all, *ty), parts.into_iter().chain(policy(cache)).collect())
             }
             Self::Atom(Atom { sem, scope, space, cache, op, noftz, vec, ty, d, a, b, c }) => {
-                p.f.write_str("atom")?;
-                p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
-                let cache_modifier = cache.as_ref().map(Cache::modifier);
-                p.modifiers([noftz.then_some("noftz"), cache_modifier, vec.map(Into::into)])?;
-                write!(p.f, ".{ty} ")?;
-                p.first_operand(d, *ty)?;
-                p.f.write_str(", ")?;
-                p.address(a)?;
-                p.operand(b, *ty)?;
-                c.iter().try_for_each(|c| p.operand(c, *ty))?;
-                p.policy(cache)
+                let (sem, scope, op) = (sem.map(Into::into), scope.map(Into::into), Some(op.into()));
+                let noftz = noftz.then_some("noftz");
+                let all = [sem, scope, space.modifier(), op, noftz, hint(cache), vec.map(Into::into)];
+                let parts = [Part::Operand(d, *ty), Part::of(a), Part::Operand(b, *ty)];
+                let third = c.as_ref().map(|c| Part::Operand(c, *ty));
+                (words("atom", all, *ty), parts.into_iter().chain(third).chain(policy(cache)).collect())
             }
             Self::Red(Red { sem, scope, space, cache, op, noftz, vec, ty, a, b }) => {
-                p.f.write_str("red")?;
-                p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
-                let cache_modifier = cache.as_ref().map(Cache::modifier);
-                p.modifiers([noftz.then_some("noftz"), cache_modifier, vec.map(Into::into)])?;
-                write!(p.f, ".{ty} ")?;
-                p.address(a)?;
-                p.operand(b, *ty)?;
-                p.policy(cache)
+                let (sem, scope, op) = (sem.map(Into::into), scope.map(Into::into), Some(op.into()));
+                let noftz = noftz.then_some("noftz");
+                let all = [sem, scope, space.modifier(), op, noftz, hint(cache), vec.map(Into::into)];
+                let parts = [Part::of(a), Part::Operand(b, *ty)];
+                (words("red", all, *ty), parts.into_iter().chain(policy(cache)).collect())
             }
             Self::Alu { op, ty, d, sources } => {
-                write!(p.f, "{op}.{ty} ")?;
-                p.first_operand(d, op.result_type(*ty))?;
-                sources.iter().enumerate().try_for_each(|(index, source)| p.operand(source, op.source_type(*ty, index)))
+                let sources = sources.iter().enumerate();
+                let sources = sources.map(|(index, source)| Part::Operand(source, op.source_type(*ty, index)));
+                let d = Part::Operand(d, op.result_type(*ty));
+                (vec![op.into(), ty.into()], std::iter::once(d).chain(sources).collect())
             }
             Self::Cvt { rn, to, from, d, a } => {
-                write!(p.f, "cvt{}.{to}.{from} ", if *rn { ".rn" } else { "" })?;
-                p.names.register(p.f, d)?;
-                p.operand(a, *from)
+                let words = ["cvt"].into_iter().chain(rn.then_some("rn")).chain([to.into(), from.into()]);
+                (words.collect(), vec![Part::Name(d), Part::Operand(a, *from)])
             }
-            Self::Isspacep { space, p: predicate, a } => {
-                write!(p.f, "isspacep.{space} ")?;
-                p.names.register(p.f, predicate)?;
-                p.operand(a, Type::B64)
+            Self::Isspacep { space, p, a } => {
+                (vec!["isspacep", space.into()], vec![Part::Name(p), Part::Operand(a, Type::B64)])
             }
-            Self::Setp { cmp, ty, p: predicate, a, b } => {
-                write!(p.f, "setp.{cmp}.{ty} ")?;
-                p.names.register(p.f, predicate)?;
-                p.operand(a, *ty)?;
-                p.operand(b, *ty)
+            Self::Setp { cmp, ty, p, a, b } => {
+                let parts = vec![Part::Name(p), Part::Operand(a, *ty), Part::Operand(b, *ty)];
+                (vec!["setp", cmp.into(), ty.into()], parts)
             }
-            Self::Bra { target } => {
-                p.f.write_str("bra ")?;
-                p.names.register(p.f, target)
-            }
+            Self::Bra { target } => (vec!["bra"], vec![Part::Name(target)]),
         }
     }
 }

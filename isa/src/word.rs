@@ -87,6 +87,13 @@ modifiers! {
         Pred,
     }
 
+    /// The elements of matrices in tensor cores (section 9.7.14). Floats have bits of exponent and mantissa in their names.
+    pub enum MatrixElement {
+        F16, Bf16, Tf32, F32, F64, S8, U8, S4, U4, B1, S32, E4m3, E5m2, E2m3, E3m2, E2m1,
+        /// Moved, and not computed with.
+        B16,
+    }
+
     /// Cache operators and eviction priorities.
     pub enum CacheOperator {
         Ca, Cg, Cs, Cv, Lu, Nc, Wb, Wt,
@@ -167,6 +174,17 @@ modifiers! {
     /// `Hi` and `Hs` are what unsigned types may call `Lt`, `Le`, `Gt` and `Ge`. `Num` holds if no operand is NaN, `Nan`
     /// if one is.
     pub enum Cmp { Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan }
+}
+
+impl MembarLevel {
+    /// The scope of the `fence.sc` that it is (section 9.7.13).
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::Cta => Scope::Cta,
+            Self::Gl => Scope::Gpu,
+            Self::Sys => Scope::Sys,
+        }
+    }
 }
 
 impl Space {

@@ -75,7 +75,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 counts_exited: !code.barriers_skip_exited(),
                 assembled: code.steps.iter().filter_map(|step| code::assembled(step, &module.target)).collect(),
                 has_unknown_order: code.steps.iter().any(|step| code::has_unknown_order(&step.action)),
-                unread: code.steps.iter().filter_map(|step| Some((step.at, code::unread(&step.action)?))).collect(),
+                unread: code.steps.iter().filter_map(|step| Some((step.at, code::unread(step)?))).collect(),
                 ..kernel
             }
         })

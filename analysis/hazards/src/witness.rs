@@ -13,9 +13,9 @@ use std::{
 
 use ptx_execute::{
     Assumption, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule,
-    Site, Tried, Value, search,
+    Site, SiteKind, Tried, Value, search,
 };
-use ptx_isa::{InstPlace, Module};
+use ptx_isa::{Family, InstPlace, Module};
 use web_time::Instant;
 
 pub use self::class::Class;
@@ -386,15 +386,17 @@ fn places(found: &Found) -> (InstPlace, InstPlace) {
 
 /// Whether a copy through a tensor map takes part.
 fn is_of_box(found: &Found) -> bool {
-    let of = |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor");
+    let of = |site: &Site| site.family() == Some(Family::CpAsyncBulkTensor);
     of(&found.site) || found.other.as_ref().is_some_and(of)
 }
 
 /// Whether copies through tensor maps meet each other or an mbarrier: their boxes, which no PTX says, are too large then.
 fn is_of_too_large_a_box(found: &Found) -> bool {
-    let loads =
-        |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor") && site.instruction.contains("mbarrier");
-    let is_barrier = |site: &Site| site.instruction.starts_with("mbarrier.");
+    let loads = |site: &Site| {
+        let family = Family::CpAsyncBulkTensor;
+        site.kind == SiteKind::Asynchronous { family, has_mbarrier: true }
+    };
+    let is_barrier = |site: &Site| site.family().is_some_and(Family::is_mbarrier);
     let Some(other) = &found.other else { return false };
     let (one, two) = (&found.site, other);
     let apart = loads(one) && loads(two) && one.at != two.at;

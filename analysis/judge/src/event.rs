@@ -1,8 +1,8 @@
 //! Memory events: what an instruction does in the memory model of PTX ('PTX ISA', section 8).
 
 use ptx_lowering::ptx::{
-    Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Red, RedSem, Scope,
-    Space, St, StSem, Type, VectorSize,
+    Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, RedSem, Scope, Space, St, StSem,
+    Type, VectorSize,
     flow::NodeCode,
     mnemonic::{Mnemonic, Order, is_private},
 };
@@ -116,14 +116,7 @@ pub fn fence(flow: &Flow<'_>, node: usize) -> Option<(FenceSem, Scope)> {
     match flow.instruction(node)? {
         Instruction::Fence(Fence { sem, scope }) => Some((sem.unwrap_or(FenceSem::AcqRel), *scope)),
         // 'PTX ISA', section on `membar`: on sm_70 and later, a synonym of fence.sc.
-        Instruction::Membar(level) => {
-            let scope = match level {
-                MembarLevel::Cta => Scope::Cta,
-                MembarLevel::Gl => Scope::Gpu,
-                MembarLevel::Sys => Scope::Sys,
-            };
-            Some((FenceSem::Sc, scope))
-        }
+        Instruction::Membar(level) => Some((FenceSem::Sc, level.scope())),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ptx_isa::{
     Family, Space,
     flat::{Action, Flat},
+    operation::Operation,
 };
 
 /// The barriers of a cluster to which a thread comes and at which it waits at once.
@@ -64,7 +65,7 @@ pub fn is_used(flat: &Flat) -> bool {
 /// Whether a thread of a kernel may access the shared memory of another CTA.
 pub fn is_shared_by_all(flat: &Flat) -> bool {
     flat.steps.iter().any(|step| match &step.action {
-        Action::Compute(mnemonic, _) => mnemonic.starts_with("mapa"),
+        Action::Compute(operation, _) => matches!(operation, Operation::Mapa(_)),
         Action::Access(access) => access.space == Some(Space::SharedCluster),
         _ => false,
     })

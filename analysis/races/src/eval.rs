@@ -4,8 +4,9 @@
 
 use ptx_isa::{
     AluOp, Axis, Cmp, Special, SpecialScalar, SpecialVector, Type,
-    arithmetic::Computation,
+    arithmetic::{Combination, Compare, Computation},
     flat::{Flat, Operand, Register},
+    operation::Operation,
 };
 
 use crate::{launch::Sizes, state::State};
@@ -191,7 +192,7 @@ impl Eval<'_> {
     }
 
     /// The address of what a CTA has in its shared memory, in the CTA with a rank of the cluster: `mapa`.
-    pub fn mapped(&mut self, state: &State, sources: &[Operand]) -> Option<Term> {
+    fn mapped(&mut self, state: &State, sources: &[Operand]) -> Option<Term> {
         let [address, rank] = sources else { return None };
         let (address, rank) = (self.value(state, address, 64), self.value(state, rank, 32));
         let window = self.terms.function(MAPPED, vec![rank], 64);
@@ -223,18 +224,29 @@ impl Eval<'_> {
         }
     }
 
-    /// The results of an instruction that computes; `None` for one that has as many as are written.
-    pub fn compute(&mut self, state: &State, mnemonic: &str, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
-        let words: Vec<&str> = mnemonic.split('.').collect();
-        let wide = words.last().and_then(|word| word.parse::<Type>().ok());
-        if words[0] == "cvta" {
-            return sources.first().map(|from| (self.value(state, from, 64), false)).into_iter().collect();
-        }
-        if words[0] == "mov" && (results > 1 || matches!(sources, [Operand::Vector(_)])) {
-            return self.unpacked(state, wide, sources, results);
+    /// The results of an instruction that computes, of which some have a sign.
+    pub fn compute(
+        &mut self,
+        state: &State,
+        operation: &Operation,
+        sources: &[Operand],
+        results: usize,
+    ) -> Vec<(Term, bool)> {
+        match operation {
+            Operation::Cvta { .. } => {
+                return sources.first().map(|from| (self.value(state, from, 64), false)).into_iter().collect();
+            }
+            Operation::Mov(ty) if results > 1 || matches!(sources, [Operand::Vector(_)]) => {
+                return self.unpacked(state, *ty, sources, results);
+            }
+            Operation::Mapa(_) => {
+                let mapped = self.mapped(state, sources).unwrap_or_else(|| self.any(64));
+                return vec![(mapped, false)];
+            }
+            _ => {}
         }
         let anything = |this: &mut Self| (0..results).map(|_| (this.any(64), false)).collect();
-        let Some(computation) = Computation::of(words[0], &words[1..]) else { return anything(self) };
+        let Some(computation) = operation.computation() else { return anything(self) };
         let types = (0..sources.len()).map(|index| computation.source_type(index));
         let Some(widths) = types.map(width).collect::<Option<Vec<u32>>>() else { return anything(self) };
         if !computation.takes(sources.len()) || computation.uses_carry() {
@@ -249,7 +261,7 @@ impl Eval<'_> {
                 let narrow = self.terms.widen(values[0], to.bits().min(from.bits()), false);
                 Some(self.terms.widen(narrow, to.bits(), from.is_signed()))
             }
-            Computation::Compare(_) => self.combined(&words, &values),
+            Computation::Compare(of) => self.combined(of, &values),
             _ => None,
         };
         let is_signed = computation.result_type().is_signed();
@@ -264,8 +276,10 @@ impl Eval<'_> {
         (0..results)
             .map(|index| {
                 let bits = types.next().map_or(64, Type::bits);
+                // Equal computations are one function.
+                let name = || format!("{computation:?}#{index}");
                 match bits {
-                    1..=64 => (self.terms.function(&format!("{mnemonic}#{index}"), values.clone(), bits), is_signed),
+                    1..=64 => (self.terms.function(&name(), values.clone(), bits), is_signed),
                     _ => (self.any(64), false),
                 }
             })
@@ -273,8 +287,8 @@ impl Eval<'_> {
     }
 
     /// `mov` that packs or unpacks.
-    fn unpacked(&mut self, state: &State, ty: Option<Type>, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
-        let bits = ty.and_then(width);
+    fn unpacked(&mut self, state: &State, ty: Type, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
+        let bits = width(ty);
         match (bits, sources) {
             (Some(bits), [from]) if (bits as usize).is_multiple_of(results.max(1)) => {
                 let part = bits / results.max(1) as u32;
@@ -286,15 +300,13 @@ impl Eval<'_> {
     }
 
     /// `setp` that combines a comparison of integers with a predicate.
-    fn combined(&mut self, words: &[&str], values: &[Term]) -> Option<Term> {
-        let ("setp", [cmp, by, ty], [a, b, c]) = (words[0], &words[1..], values) else { return None };
-        let ty: Type = ty.parse().ok()?;
-        let holds = self.compared(cmp.parse().ok()?, ty, *a, *b)?;
-        Some(match *by {
-            "and" => self.terms.and(holds, *c),
-            "or" => self.terms.or(holds, *c),
-            "xor" => self.terms.binary(Binary::Xor, holds, *c),
-            _ => return None,
+    fn combined(&mut self, of: Compare, values: &[Term]) -> Option<Term> {
+        let (Compare { cmp, ty, combined: Some(by), value: None, .. }, [a, b, c]) = (of, values) else { return None };
+        let holds = self.compared(cmp, ty, *a, *b)?;
+        Some(match by {
+            Combination::And => self.terms.and(holds, *c),
+            Combination::Or => self.terms.or(holds, *c),
+            Combination::Xor => self.terms.binary(Binary::Xor, holds, *c),
         })
     }
 

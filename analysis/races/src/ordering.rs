@@ -5,6 +5,7 @@ use std::time::Duration;
 use ptx_isa::{
     Module, Scope, Sem, Sm,
     flat::{Access, AccessKind, Action, Flat},
+    mnemonic::ordered,
 };
 use web_time::Instant;
 
@@ -171,10 +172,7 @@ fn with(text: &str, sem: Sem, scope: Scope) -> Option<[String; 2]> {
     let start = if text.starts_with('@') { text.find(char::is_whitespace)? } else { 0 };
     let (guard, rest) = text.split_at(start);
     let (mnemonic, operands) = rest.trim_start().split_once(char::is_whitespace)?;
-    let (base, words) = mnemonic.split_once('.')?;
-    let is_own = |word: &&str| word.parse::<Sem>().is_err() && word.parse::<Scope>().is_err() && *word != "mmio";
-    let words: Vec<&str> = words.split('.').filter(is_own).collect();
     let space = if guard.is_empty() { "" } else { " " };
-    let after = format!("{guard}{space}{base}.{sem}.{scope}.{} {}", words.join("."), operands.trim_start());
+    let after = format!("{guard}{space}{} {}", ordered(mnemonic, sem, scope), operands.trim_start());
     Some([text.to_owned(), after])
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_isa::{
     AtomOp, Family, Runtime, Space, Type,
-    flat::{Access, AccessKind, Action, Barrier, NotInlined, Operand, Symbol},
+    flat::{Access, AccessKind, Action, Barrier, Elsewhere, NotInlined, Operand, Symbol},
+    operation::Operation,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use web_time::Instant;
@@ -337,13 +338,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         let step = &self.eval.flat.steps[at];
         let count = step.writes.len();
         match &step.action {
-            Action::Compute(mnemonic, sources) if mnemonic.starts_with("mapa") => {
-                match self.eval.mapped(state, sources) {
-                    Some(address) => vec![(address, false)],
-                    None => self.anything(count),
-                }
-            }
-            Action::Compute(mnemonic, sources) => self.eval.compute(state, mnemonic, sources, count),
+            Action::Compute(operation, sources) => self.eval.compute(state, operation, sources, count),
             Action::Pass { ty, from } => {
                 let bits = ty.bits().clamp(1, 64);
                 from.iter().map(|from| (self.passed(state, from, bits), ty.is_signed())).collect()
@@ -387,16 +382,16 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.anything(count)
             }
             // What a texture has is not written while a kernel reads it, unless by another kernel.
-            Action::Elsewhere(mnemonic) if mnemonic.starts_with("tex.") || mnemonic.starts_with("tld4.") => {
+            Action::Elsewhere(Elsewhere::Texture) => {
                 self.walked.reads_textures = true;
                 self.anything(count)
             }
-            Action::Elsewhere(mnemonic) => {
-                self.not_followed(at, format!("{mnemonic} is not followed"));
+            Action::Elsewhere(_) => {
+                self.not_followed(at, format!("{} is not followed", step.mnemonic));
                 self.anything(count)
             }
-            Action::Unknown(mnemonic) => {
-                self.not_followed(at, format!("{mnemonic} is not known"));
+            Action::Unknown => {
+                self.not_followed(at, format!("{} is not known", step.mnemonic));
                 state.forget(None);
                 self.write_all();
                 self.anything(count)
@@ -673,7 +668,7 @@ impl<'w, 'f> Walk<'w, 'f> {
 pub fn lanes(action: &Action) -> Option<&Operand> {
     match action {
         Action::Barrier(barrier) => Some(&barrier.id).filter(|_| barrier.warp),
-        Action::Compute(mnemonic, from) => from.last().filter(|_| mnemonic.split('.').any(|word| word == "sync")),
+        Action::Compute(Operation::Collective { is_sync: true, .. }, from) => from.last(),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 use itertools::Itertools;
 use ptx_lowering::{
     Access, AtomicOp, Form, Operation, Ordering, RmwOp, Strategy, SyncScope, Target, Type,
-    ptx::{self, Scope, Space},
+    ptx::{self, AtomOp, Instruction, Scope, Space, Statement},
 };
 use strum::IntoEnumIterator;
 
@@ -68,9 +68,13 @@ fn cell(operation: Operation, ordering: Ordering, target: &Target) -> String {
     };
     let text = [before, access, behind].join("\n");
     let is_loop = text.lines().any(|line| line.ends_with(':'));
-    let is_shown = |line: &&str| {
-        let mnemonic = mnemonic(line);
-        ["fence", "membar"].iter().any(|word| mnemonic.starts_with(word)) || !is_loop || mnemonic.contains(".cas.")
+    let is_shown = |line: &&str| match line.parse() {
+        Ok(Statement::Instruction { instruction, .. }) => match instruction {
+            Instruction::Fence(_) | Instruction::Membar(_) => true,
+            Instruction::Atom(atom) => !is_loop || atom.op == AtomOp::Cas,
+            _ => !is_loop,
+        },
+        _ => !is_loop,
     };
     let shown = text.lines().map(str::trim).filter(|line| !line.is_empty()).filter(is_shown).map(|line| {
         let of_loop = if is_loop && line.contains(".cas.") { "loop of " } else { "" };

@@ -42,20 +42,23 @@ pub fn compare(cmp: Cmp, ty: Type, a: u128, b: u128) -> Option<bool> {
 /// `setp` and `set`, with all that their modifiers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Compare {
-    pub(super) cmp: Cmp,
-    pub(super) ty: Type,
+    /// The comparison.
+    pub cmp: Cmp,
+    /// The type of the numbers.
+    pub ty: Type,
     /// `.ftz`.
-    pub(super) flushes: bool,
+    pub flushes: bool,
     /// What a predicate, the third operand, is combined by.
-    pub(super) combined: Option<Combination>,
+    pub combined: Option<Combination>,
     /// The type of `set`'s result; `setp` has two predicates.
-    pub(super) value: Option<Type>,
+    pub value: Option<Type>,
 }
 
 /// How a comparison and a predicate are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Combination {
+#[expect(missing_docs, reason = "named as the manual names them")]
+pub enum Combination {
     And,
     Or,
     Xor,

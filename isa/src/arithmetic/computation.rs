@@ -132,6 +132,12 @@ impl Computation {
         matches!(self, Self::Alu(AluOp::Addc | AluOp::Subc, _) | Self::Extended(Extended::Carry { takes: true, .. }))
     }
 
+    /// Whether it reads or writes the carry flag.
+    pub fn touches_carry(self) -> bool {
+        self.uses_carry()
+            || matches!(self, Self::Alu(AluOp::AddCc | AluOp::SubCc, _) | Self::Extended(Extended::Carry { .. }))
+    }
+
     /// The first result for as many sources as there are; `None` if it depends on the carry flag.
     pub fn apply(self, sources: &[u128]) -> Option<u128> {
         if self.uses_carry() { None } else { self.execute(sources, false).map(|outcome| outcome.results[0]) }

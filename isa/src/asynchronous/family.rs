@@ -119,6 +119,11 @@ impl Family {
         FAMILIES.iter().find(|(family, _)| *family == self).map_or("", |(_, words)| words)
     }
 
+    /// Whether it is an operation on an mbarrier.
+    pub fn is_mbarrier(self) -> bool {
+        (Self::MbarrierInit..=Self::MbarrierCheckLayout).contains(&self)
+    }
+
     /// The family of an instruction with these words, the mnemonic first, and what stands behind the words of the family. Of
     /// several the longest counts.
     pub fn of<'w, 't>(words: &'w [&'t str]) -> Option<(Self, &'w [&'t str])> {

@@ -1,15 +1,16 @@
 //! Functions in place of their calls.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::{
     Action, CallSite, Flat, Label, LabelName, Leaving, Library, Limits, NotInlined, Operand, Register, RegisterName,
-    Step, Symbol, SymbolName,
+    Step, Symbol, SymbolName, typed::shaped,
 };
 use crate::{
     declaration::{Parameter, Variable},
     inst::InstPlace,
-    instruction::{Guard, Instruction},
     module::{Code, Function, Jump},
     runtime::Runtime,
     syntax::{self, Shape},
@@ -25,6 +26,8 @@ pub(super) struct Frame<'m> {
     function: &'m Function,
     /// The instruction that is read.
     at: InstPlace,
+    /// Its mnemonic, with all modifiers.
+    pub mnemonic: Arc<str>,
     pub registers: FxHashMap<String, Register>,
     /// How many bits registers have, by their names or by the beginnings of these; of a vector register, each element.
     widths: FxHashMap<String, u32>,
@@ -121,6 +124,7 @@ impl<'m> Builder<'_, 'm> {
             index,
             function,
             at: from.map_or(InstPlace::default(), |from| from.at),
+            mnemonic: Arc::default(),
             registers: FxHashMap::default(),
             widths: FxHashMap::default(),
             vectors: FxHashMap::default(),
@@ -135,25 +139,27 @@ impl<'m> Builder<'_, 'm> {
         self.stack.push(&frame.function.name);
         for (index, line) in frame.function.body.iter().flatten().enumerate() {
             frame.at = frame.function.place(frame.index, index);
-            let (text, jump) = match &line.code {
+            match &line.code {
                 Code::Label(name) => {
                     let label = self.label(frame, &name.0);
                     self.flat.labels[label].at = self.flat.steps.len();
-                    continue;
                 }
-                Code::Directive(text) => {
-                    self.directive(frame, text);
-                    continue;
-                }
-                Code::Open | Code::Close => continue,
-                Code::Other(other) => (std::borrow::Cow::Borrowed(&*other.text), &other.jump),
+                Code::Directive(text) => self.directive(frame, text),
+                Code::Open | Code::Close => {}
                 Code::Instruction { guard, instruction } => {
-                    (std::borrow::Cow::Owned(with_guard(guard, instruction)), &Jump::Next)
+                    frame.mnemonic = line.mnemonic().unwrap_or_default().into();
+                    self.instruction(frame, &shaped(guard, instruction), &Jump::Next);
                 }
-            };
-            match syntax::statement(&text) {
-                Ok(syntax::Statement::Instruction(instruction)) => self.instruction(frame, &instruction, jump),
-                _ => self.push(frame, None, Vec::new(), Action::Unknown(text.into_owned())),
+                Code::Other(other) => match syntax::statement(&other.text) {
+                    Ok(syntax::Statement::Instruction(instruction)) => {
+                        frame.mnemonic = other.mnemonic.as_str().into();
+                        self.instruction(frame, &instruction, &other.jump);
+                    }
+                    _ => {
+                        frame.mnemonic = other.text.as_str().into();
+                        self.push(frame, None, Vec::new(), Action::Unknown);
+                    }
+                },
             }
         }
         self.stack.pop();
@@ -195,7 +201,8 @@ impl<'m> Builder<'_, 'm> {
         writes: Vec<Option<Register>>,
         action: Action,
     ) {
-        self.flat.steps.push(Step { at: frame.at, call: frame.number, guard, writes, action });
+        let (at, mnemonic) = (frame.at, frame.mnemonic.clone());
+        self.flat.steps.push(Step { at, call: frame.number, guard, writes, action, mnemonic });
     }
 
     pub fn label(&mut self, frame: &mut Frame<'m>, name: &str) -> Label {
@@ -380,12 +387,5 @@ fn elements<'s, 't>(operand: &'s syntax::Operand<'t>) -> &'s [syntax::Operand<'t
     match &operand.shape {
         Shape::List(elements) => elements,
         _ => &[],
-    }
-}
-
-fn with_guard(guard: &Option<Guard>, instruction: &Instruction) -> String {
-    match guard {
-        Some(guard) => format!("{guard} {instruction}"),
-        None => instruction.to_string(),
     }
 }

@@ -1,14 +1,16 @@
 //! An instruction as what it does.
 
 use super::{
-    Access, AccessKind, Action, Barrier, Leaving, Operand, Register,
+    Access, AccessKind, Action, Barrier, Elsewhere, Leaving, Operand, Register,
     inline::{Builder, Frame},
 };
 use crate::{
     asynchronous::{Argument, Asynchronous, Family, Role},
     instruction::{self, Fence},
+    matrix::MatrixForm,
     mnemonic::{Control, Memory, Mnemonic},
     module::Jump,
+    operation::Operation,
     special::{self, Special, SpecialVector},
     syntax::{self, Number, Operand as Syntax, Shape},
     word::{FenceSem, MembarLevel, Scope, Sem, Space, Type},
@@ -32,10 +34,6 @@ impl Reading<'_> {
         self.words.iter().find_map(|word| word.parse().ok())
     }
 
-    fn mnemonic(&self) -> String {
-        self.words.join(".")
-    }
-
     /// The operand in brackets.
     fn memory(&self) -> Option<&Syntax<'_>> {
         self.of.operands.iter().find(|operand| is_memory(operand))
@@ -53,7 +51,7 @@ impl<'m> Builder<'_, 'm> {
         let words: Vec<&str> = std::iter::once(of.mnemonic.text).chain(modifiers).collect();
         let Some(row) = Mnemonic::of(&words.join(".")) else {
             let writes = of.operands.first().map_or(Vec::new(), |operand| self.written(frame, operand));
-            return self.push(frame, guard, writes, Action::Unknown(words.join(".")));
+            return self.push(frame, guard, writes, Action::Unknown);
         };
         let action = match row.control {
             Control::Jump => {
@@ -106,7 +104,7 @@ impl<'m> Builder<'_, 'm> {
                     return (Action::Asynchronous(Box::new(form), arguments), [writes, written].concat());
                 }
                 Err(_) if of.has("prefetch") => Action::Nothing,
-                Err(_) => Action::Unknown(of.mnemonic()),
+                Err(_) => Action::Unknown,
             },
             _ if is_fence => fence(of),
             "bar" | "barrier" => self.barrier(frame, of),
@@ -114,13 +112,14 @@ impl<'m> Builder<'_, 'm> {
                 return self.passed(frame, of, writes);
             }
             // What orders the read-only proxy is not known.
-            "ld" if of.has("proxy::readonly") => Action::Unknown(of.mnemonic()),
+            "ld" if of.has("proxy::readonly") => Action::Unknown,
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
             "discard" => self.access(frame, of),
-            _ if row.memory.contains(&Memory::Texture) => Action::Elsewhere(of.mnemonic()),
-            "multimem" if !row.is_asynchronous => Action::Elsewhere(of.mnemonic()),
-            _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown(of.mnemonic()),
+            "tex" | "tld4" => Action::Elsewhere(Elsewhere::Texture),
+            _ if row.memory.contains(&Memory::Texture) => Action::Elsewhere(Elsewhere::Surface),
+            "multimem" if !row.is_asynchronous => Action::Elsewhere(Elsewhere::Multimem),
+            _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown,
             _ if row.memory.is_empty() => {
                 let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
                 let sources: Vec<Operand> = sources.collect();
@@ -129,7 +128,7 @@ impl<'m> Builder<'_, 'm> {
                     ("mov", [Operand::Vector(from)], Some(ty)) if from.len() == writes.len() && from.len() > 1 => {
                         Action::Pass { ty, from: from.clone() }
                     }
-                    _ => Action::Compute(of.mnemonic(), sources),
+                    _ => Action::Compute(Operation::of(of.words, &frame.mnemonic), sources),
                 }
             }
             _ => Action::Nothing,
@@ -178,6 +177,7 @@ impl<'m> Builder<'_, 'm> {
             is_read_only: of.has("nc") || of.words[0] == "ldu",
             names_space: named.is_some(),
             op: is_update.then(|| of.find()).flatten(),
+            matrix: MatrixForm::of(of.words).map(Box::new),
             keeps_subnormals: of.has("noftz"),
             reads: of.row.reads,
             writes: of.row.writes,
@@ -201,7 +201,7 @@ impl<'m> Builder<'_, 'm> {
         writes: Vec<Option<Register>>,
     ) -> (Action, Vec<Option<Register>>) {
         let Some(address) = of.memory().and_then(Syntax::address) else {
-            return (Action::Unknown(of.mnemonic()), writes);
+            return (Action::Unknown, writes);
         };
         let (name, is_load) = (address.base.text, of.words[0] == "ld");
         let ty = of.words.iter().rev().find_map(|word| word.parse::<Type>().ok()).unwrap_or(Type::B32);
@@ -378,9 +378,7 @@ impl<'m> Builder<'_, 'm> {
 
 fn fence(of: &Reading<'_>) -> Action {
     Action::Fence(match of.find::<MembarLevel>().filter(|_| of.words[0] == "membar") {
-        Some(MembarLevel::Cta) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Cta },
-        Some(MembarLevel::Gl) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Gpu },
-        Some(MembarLevel::Sys) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Sys },
+        Some(level) => Fence { sem: Some(FenceSem::Sc), scope: level.scope() },
         None => Fence { sem: of.find(), scope: of.find().unwrap_or(Scope::Sys) },
     })
 }

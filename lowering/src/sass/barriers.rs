@@ -19,12 +19,12 @@ pub(crate) fn fence(sem: Option<FenceSem>, scope: Scope, family: Family) -> Vec<
 
 /// From sm_70 on, `membar` is `fence.sc`.
 pub(super) fn membar(level: MembarLevel, family: Family) -> Vec<String> {
-    let (scope, before_sm_70) = match level {
-        MembarLevel::Cta => (Scope::Cta, "MEMBAR.CTA"),
-        MembarLevel::Gl => (Scope::Gpu, "MEMBAR.GL.IVALLD"),
-        MembarLevel::Sys => (Scope::Sys, "MEMBAR.SYS.IVALLD"),
+    let before_sm_70 = match level {
+        MembarLevel::Cta => "MEMBAR.CTA",
+        MembarLevel::Gl => "MEMBAR.GL.IVALLD",
+        MembarLevel::Sys => "MEMBAR.SYS.IVALLD",
     };
-    if family < Family::Sm70 { vec![before_sm_70.into()] } else { fence(Some(FenceSem::Sc), scope, family) }
+    if family < Family::Sm70 { vec![before_sm_70.into()] } else { fence(Some(FenceSem::Sc), level.scope(), family) }
 }
 
 /// The barriers in front of a release.

@@ -5,15 +5,25 @@ mod fast;
 mod touched;
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
+    Asynchronous, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
+    operation,
 };
 
 pub use self::{
     decode::decode,
     fast::{Column, Fast, LANES},
     touched::is_wgmma,
+};
+use crate::{
+    matrix::{
+        element::Unsupported,
+        ldmatrix::LdMatrix,
+        mma::Mma,
+        wmma::{Wmma, WmmaFragment},
+    },
+    report::SiteKind,
 };
 
 /// A register of a function: its first word of 64 bits.
@@ -137,40 +147,11 @@ pub struct Barrier {
     pub aligned: bool,
 }
 
-/// How lanes vote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vote {
-    All,
-    Any,
-    Uni,
-    Ballot,
-}
-
-/// How lanes shuffle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shuffle {
-    Up,
-    Down,
-    Butterfly,
-    Index,
-}
-
-/// An operation of the lanes of a mask together.
+/// An operation of the lanes of a mask together, and its operands.
 #[derive(Clone, Debug)]
 pub enum Collective {
-    Vote(Vote, Source),
-    Shuffle(Shuffle, [Source; 3]),
-    Match { any: bool, ty: Type, value: Source },
-    Redux(AtomOp, Type, Source, Reducing),
-    Elect,
+    Of(operation::Collective, [Source; 3]),
     Barrier,
-}
-
-/// How `redux` treats floating-point numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reducing {
-    pub abs: bool,
-    pub nan: bool,
 }
 
 /// What a step does.
@@ -279,10 +260,27 @@ pub enum Given {
     Many(Vec<Source>),
 }
 
-/// `mma`, `ldmatrix` and their like: the modifiers, results and operands.
+/// A matrix instruction in the form in which it is computed.
+#[derive(Clone, Debug)]
+pub enum MatrixCode {
+    Mma(Mma),
+    Wmma(Wmma),
+    /// `wmma.load` and `wmma.store`.
+    Fragment {
+        of: WmmaFragment,
+        by_rows: bool,
+        is_store: bool,
+    },
+    Ldmatrix(LdMatrix),
+    Stmatrix(LdMatrix),
+    Movmatrix,
+}
+
+/// A matrix instruction: its form, if it is computed, with its results and operands.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    pub words: Vec<String>,
+    pub code: Result<MatrixCode, Unsupported>,
+    pub space: Space,
     pub results: Vec<Option<Reg>>,
     pub operands: Vec<Given>,
 }
@@ -292,6 +290,8 @@ pub struct Matrix {
 pub struct Step {
     /// The instruction of the module.
     pub at: InstPlace,
+    /// The kind of the instruction, for reports.
+    pub kind: SiteKind,
     /// A predicate, and what it must be.
     pub guard: Option<(Reg, bool)>,
     /// What it does.

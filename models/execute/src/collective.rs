@@ -1,11 +1,18 @@
 //! What the lanes of a warp do together: votes, shuffles, `match`, `redux`, `elect`, and `bar.warp.sync`.
 
-use ptx_isa::{AluOp, AtomOp, Type, arithmetic::alu};
+use ptx_isa::{
+    AluOp, AtomOp, Type,
+    arithmetic::alu,
+    operation::{
+        self,
+        Collective::{Elect, Match, Redux, Shuffle, Vote},
+    },
+};
 
 use crate::{
     access::low_bits,
     clock::Meeting,
-    code::{Collective, Column, LANES, Reducing, Reg, Shuffle, Source, Vote},
+    code::{Collective, Column, LANES, Reg, Source},
     exec::position,
     machine::{Cta, Machine},
     report::FindingKind,
@@ -27,20 +34,20 @@ impl Machine<'_> {
         let (lanes, base) = (group.lanes, group.base);
         match of {
             Collective::Barrier => self.meet_lanes(cta, warp, lanes),
-            Collective::Vote(how, source) => {
+            Collective::Of(Vote(how), [source, ..]) => {
                 let mut column = [0; LANES];
                 self.column(cta, warp, base, *source, &mut column);
                 let holds: Lanes =
                     each(lanes).filter(|lane| column[*lane] & 1 == 1).fold(0, |all, lane| all | 1 << lane);
                 let value = match how {
-                    Vote::All => u64::from(holds == lanes),
-                    Vote::Any => u64::from(holds != 0),
-                    Vote::Uni => u64::from(holds == lanes || holds == 0),
-                    Vote::Ballot => holds.into(),
+                    operation::Vote::All => u64::from(holds == lanes),
+                    operation::Vote::Any => u64::from(holds != 0),
+                    operation::Vote::Uni => u64::from(holds == lanes || holds == 0),
+                    operation::Vote::Ballot => holds.into(),
                 };
                 self.give(warp, &group, results, 0, |_| value);
             }
-            Collective::Shuffle(how, [a, b, c]) => {
+            Collective::Of(Shuffle(how), [a, b, c]) => {
                 let mut columns = [[0; LANES]; 3];
                 for (column, source) in columns.iter_mut().zip([a, b, c]) {
                     self.column(cta, warp, base, *source, column);
@@ -60,7 +67,7 @@ impl Machine<'_> {
                     self.find(cta, FindingKind::Misuse, thread, group.pc, None, None, message, None);
                 }
             }
-            Collective::Match { any, ty, value } => {
+            Collective::Of(Match { any, ty }, [value, ..]) => {
                 let mut column = [0; LANES];
                 self.column(cta, warp, base, *value, &mut column);
                 column.iter_mut().for_each(|value| *value &= low_bits(ty.bits()));
@@ -76,13 +83,13 @@ impl Machine<'_> {
                     }
                 }
             }
-            Collective::Redux(op, ty, source, how) => {
+            Collective::Of(Redux { op, ty, abs, nan }, [source, ..]) => {
                 let mut column = [0; LANES];
                 self.column(cta, warp, base, *source, &mut column);
-                let value = reduced(*op, *ty, *how, &column, lanes);
+                let value = reduced(*op, *ty, [*abs, *nan], &column, lanes);
                 self.give(warp, &group, results, 0, |_| value);
             }
-            Collective::Elect => {
+            Collective::Of(Elect, _) => {
                 let leader = lanes.trailing_zeros() as usize;
                 self.give(warp, &group, results, 0, |_| leader as u64);
                 self.give(warp, &group, results, 1, |lane| u64::from(lane == leader));
@@ -191,19 +198,19 @@ impl Machine<'_> {
 }
 
 /// The lane whose value a lane gets, and whether there is one (section 9.7.9, `shfl.sync`).
-fn shuffled(how: Shuffle, lane: usize, b: u64, c: u64) -> (usize, bool) {
+fn shuffled(how: operation::Shuffle, lane: usize, b: u64, c: u64) -> (usize, bool) {
     let (b, c) = (b as usize & 31, c as usize);
     let (clamp, segments) = (c & 31, c >> 8 & 31);
     let most = lane & segments | clamp & !segments;
     let least = lane & segments;
     let (from, holds) = match how {
-        Shuffle::Up => {
+        operation::Shuffle::Up => {
             let from = lane as isize - b as isize;
             (from, from >= most as isize)
         }
-        Shuffle::Down => ((lane + b) as isize, lane + b <= most),
-        Shuffle::Butterfly => ((lane ^ b) as isize, lane ^ b <= most),
-        Shuffle::Index => {
+        operation::Shuffle::Down => ((lane + b) as isize, lane + b <= most),
+        operation::Shuffle::Butterfly => ((lane ^ b) as isize, lane ^ b <= most),
+        operation::Shuffle::Index => {
             let from = least | b & !segments;
             (from as isize, from <= most)
         }
@@ -212,18 +219,18 @@ fn shuffled(how: Shuffle, lane: usize, b: u64, c: u64) -> (usize, bool) {
 }
 
 /// `redux`, of which the result does not depend on the order.
-fn reduced(op: AtomOp, ty: Type, how: Reducing, column: &Column, lanes: Lanes) -> u64 {
+fn reduced(op: AtomOp, ty: Type, [abs, nan]: [bool; 2], column: &Column, lanes: Lanes) -> u64 {
     let alu_op = match op {
         AtomOp::Add => AluOp::Add,
-        AtomOp::Min if how.nan => AluOp::MinNan,
-        AtomOp::Max if how.nan => AluOp::MaxNan,
+        AtomOp::Min if nan => AluOp::MinNan,
+        AtomOp::Max if nan => AluOp::MaxNan,
         AtomOp::Min => AluOp::Min,
         AtomOp::Max => AluOp::Max,
         AtomOp::And => AluOp::And,
         AtomOp::Or => AluOp::Or,
         _ => AluOp::Xor,
     };
-    let value = |lane: usize| u128::from(if how.abs { column[lane] & 0x7fff_ffff } else { column[lane] });
+    let value = |lane: usize| u128::from(if abs { column[lane] & 0x7fff_ffff } else { column[lane] });
     let mut rest = each(lanes).map(value);
     let first = rest.next().unwrap_or(0);
     rest.fold(first, |all, value| alu(alu_op, ty, &[all, value]).unwrap_or(all)) as u64

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     code::{Pc, Program},
-    report::{Finding, FindingKind, Note, Site},
+    report::{Finding, FindingKind, Note, Site, SiteKind},
 };
 
 /// A thread of a grid.
@@ -59,8 +59,10 @@ pub fn place(index: u32, sizes: Dim3) -> Dim3 {
 
 /// An instruction of a thread.
 pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
-    let at = program.steps.get(pc as usize).map(|step| step.at).unwrap_or_default();
+    let step = program.steps.get(pc as usize);
+    let at = step.map(|step| step.at).unwrap_or_default();
+    let kind = step.map_or(SiteKind::Other, |step| step.kind);
     let source = own(program.places.around(at.line)).cloned();
     let instruction = program.mnemonics.get(&at).cloned().unwrap_or_default();
-    Site { at, source, instruction, thread: place(who.thread, block), cta }
+    Site { at, source, kind, instruction, thread: place(who.thread, block), cta }
 }

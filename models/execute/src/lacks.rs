@@ -3,13 +3,10 @@
 use ptx_isa::{Family, Runtime};
 
 use crate::{
-    code::{Callee, Matrix, Op, Program},
+    code::{Callee, Op, Program},
     matrix::{
         element::Unsupported,
-        ldmatrix::LdMatrix,
-        mma::Mma,
         wgmma::{Immediates, Wgmma},
-        wmma::{Wmma, WmmaFragment},
     },
 };
 
@@ -39,7 +36,7 @@ pub fn why(op: &Op) -> Option<(String, bool)> {
         Op::Texture(_, mnemonic) => {
             Some((format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"), false))
         }
-        Op::Matrix(of) => values(matrix(of)),
+        Op::Matrix(of) => values(of.code.as_ref().map(drop).map_err(Clone::clone)),
         Op::Asynchronous(of) => match of.form.family() {
             Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp => {
                 values(Wgmma::of(of.form.modifiers(), Immediates::default()).map(drop))
@@ -57,18 +54,6 @@ pub fn undefined(name: &str) -> String {
 
 fn values(known: Result<(), Unsupported>) -> Option<(String, bool)> {
     known.err().map(|Unsupported(what)| (format!("{what}: its values are not computed"), false))
-}
-
-fn matrix(of: &Matrix) -> Result<(), Unsupported> {
-    let words: Vec<&str> = of.words.iter().map(String::as_str).collect();
-    let behind = words.get(1..).unwrap_or(&[]);
-    match words[..] {
-        ["ldmatrix" | "stmatrix", ..] => LdMatrix::of(&words).map(drop),
-        ["movmatrix", ..] => Ok(()),
-        ["wmma", "mma", ..] => Wmma::of(behind).map(drop),
-        ["wmma", ..] => WmmaFragment::of(behind).map(drop),
-        _ => Mma::of(behind).map(drop),
-    }
 }
 
 impl Program {

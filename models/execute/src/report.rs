@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use ptx_isa::{Dim3, InstPlace, Scope, SourceLine};
+use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 
 /// What came of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -205,6 +205,23 @@ pub enum Missing {
     Bytes,
 }
 
+/// The kind of an instruction, as findings tell them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SiteKind {
+    /// An asynchronous instruction.
+    Asynchronous {
+        /// The instruction.
+        family: Family,
+        /// Whether an mbarrier is among its operands.
+        has_mbarrier: bool,
+    },
+    /// `mov`
+    Move,
+    /// Any other instruction.
+    #[default]
+    Other,
+}
+
 /// An instruction of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -212,7 +229,9 @@ pub struct Site {
     pub at: InstPlace,
     /// The line of the source, as `.loc` says it.
     pub source: Option<SourceLine>,
-    /// The instruction, without its operands: `ld.global.u32`.
+    /// The kind of the instruction.
+    pub kind: SiteKind,
+    /// The instruction, without its operands: `ld.global.u32`; for display.
     pub instruction: String,
     /// The thread in its CTA.
     pub thread: Dim3,
@@ -220,9 +239,19 @@ pub struct Site {
     pub cta: Dim3,
 }
 
+impl Site {
+    /// The asynchronous instruction, if it is one.
+    pub fn family(&self) -> Option<Family> {
+        match self.kind {
+            SiteKind::Asynchronous { family, .. } => Some(family),
+            SiteKind::Move | SiteKind::Other => None,
+        }
+    }
+}
+
 impl Display for Site {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { at, source, instruction, thread, cta } = self;
+        let Self { at, source, kind: _, instruction, thread, cta } = self;
         write!(f, "line {at}: {instruction} of thread {},{},{}", thread[0], thread[1], thread[2])?;
         write!(f, " of CTA {},{},{}", cta[0], cta[1], cta[2])?;
         source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))

@@ -282,12 +282,7 @@ impl Fence {
 
     /// `membar` is the `fence.sc` of the same scope (section 9.7.13.5).
     pub fn membar(level: MembarLevel) -> Self {
-        let scope = match level {
-            MembarLevel::Cta => Scope::Cta,
-            MembarLevel::Gl => Scope::Gpu,
-            MembarLevel::Sys => Scope::Sys,
-        };
-        Self::Memory { sem: FenceSem::Sc, scope }
+        Self::Memory { sem: FenceSem::Sc, scope: level.scope() }
     }
 }
 

@@ -92,8 +92,7 @@ fn of_operation(function: &Function) -> impl Iterator<Item = Option<&Instruction
         Code::Instruction { .. } => Some(None),
         Code::Other(other) => {
             let is_own = other.guard.is_none()
-                && (other.mnemonic == "ret"
-                    || ["ld.param.", "st.param."].iter().any(|of| other.mnemonic.starts_with(of)));
+                && (other.mnemonic == "ret" || other.loads_parameter() || other.stores_parameter());
             (!is_own).then_some(None)
         }
         Code::Directive(_) | Code::Open | Code::Close => None,

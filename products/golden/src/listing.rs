@@ -229,7 +229,7 @@ fn is_numbered(name: &str) -> bool {
 /// The register and the parameter, if the line loads all of one.
 fn parameter(line: &Line) -> Option<(&str, &str)> {
     match &line.code {
-        Code::Other(other) if other.mnemonic.starts_with("ld.param") && other.guard.is_none() => {
+        Code::Other(other) if other.loads_parameter() && other.guard.is_none() => {
             let [register] = &other.writes[..] else { return None };
             let [parameter] = &other.reads[..] else { return None };
             (!line.text.contains('+')).then_some((&register.0, &parameter.0))

@@ -117,7 +117,7 @@ fn users(flow: &Flow<'_>, node: usize, of_interest: impl Fn(usize) -> bool) -> B
 }
 
 fn is_parameter(code: NodeCode<'_>) -> bool {
-    matches!(code, NodeCode::Other(other) if other.mnemonic.starts_with("ld.param"))
+    matches!(code, NodeCode::Other(other) if other.loads_parameter())
 }
 
 /// The lines but for those that only lead to where control goes without them. One that is left out may make others so.

@@ -1,6 +1,6 @@
 //! What addresses are relative to.
 
-use super::terms::{Atom, Content, Literal, Meetings, Terms, Value, What};
+use super::terms::{Atom, Content, Function, Literal, Meetings, Terms, Value, What};
 use crate::kernel::Sum;
 
 /// What an address is relative to.
@@ -77,9 +77,7 @@ impl Bases {
                 met.iter().map(one).reduce(join).unwrap_or(Origin::None)
             }
             // Swizzles of an address.
-            What::Computed(word, values)
-                if values.len() == 2 && matches!(terms.word_of(*word), "and" | "or" | "xor") =>
-            {
+            What::Computed(Function::And | Function::Or | Function::Xor, values) if values.len() == 2 => {
                 match (self.of_value(terms, values[0]), self.of_value(terms, values[1])) {
                     (Origin::Base(base), Origin::None) | (Origin::None, Origin::Base(base)) => Origin::Base(base),
                     (Origin::Open, _) | (_, Origin::Open) => Origin::Open,

@@ -50,9 +50,9 @@ pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
 }
 
 /// What is not understood of an instruction, in words that follow "not checked:".
-pub fn unread(action: &Action) -> Option<String> {
-    Some(match action {
-        Action::Unknown(mnemonic) => format!("the instruction `{mnemonic}`"),
+pub fn unread(step: &Step) -> Option<String> {
+    Some(match &step.action {
+        Action::Unknown => format!("the instruction `{}`", step.mnemonic),
         Action::Asynchronous(form, _) if form.has_unknown_order() => format!("the instruction `{}`", form.mnemonic()),
         Action::Call(_, NotInlined::Runtime(_)) => return None,
         Action::Call(_, NotInlined::NotNamed) => "a call through a pointer".into(),

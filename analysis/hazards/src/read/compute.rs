@@ -1,8 +1,12 @@
 //! The results of instructions that only compute.
 
-use ptx_isa::{AluOp, Type, arithmetic};
+use ptx_isa::{
+    AluOp, Cmp, Type,
+    arithmetic::{self, Combination, Compare, Computation, Extended},
+    operation::{Collective, Operation, Shuffle},
+};
 
-use super::terms::{Content, Facts, Literal, Says, Terms, Value, What, ones, wrapped};
+use super::terms::{Content, Facts, Function, Literal, Says, Terms, Value, What, ones, wrapped};
 use crate::kernel::{Sum, Varies};
 
 /// What an operand holds.
@@ -13,19 +17,14 @@ pub enum Source {
 }
 
 /// The results of an instruction; `None` if nothing is known of them.
-pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: usize) -> Option<Vec<Content>> {
-    let words: Vec<&str> = mnemonic.split('.').collect();
-    let ty = words.iter().rev().find_map(|word| word.parse::<Type>().ok());
-    ComputingInstruction { terms, mnemonic, words, ty, sources, results }.compute()
+pub fn compute(terms: &mut Terms, operation: &Operation, sources: &[Source], results: usize) -> Option<Vec<Content>> {
+    ComputingInstruction { terms, operation, sources, results }.compute()
 }
 
 /// An instruction, and what its operands hold.
 struct ComputingInstruction<'i> {
     terms: &'i mut Terms,
-    mnemonic: &'i str,
-    words: Vec<&'i str>,
-    /// The last type in its words.
-    ty: Option<Type>,
+    operation: &'i Operation,
     sources: &'i [Source],
     results: usize,
 }
@@ -35,18 +34,6 @@ fn number(value: Value) -> Option<Vec<Content>> {
 }
 
 impl ComputingInstruction<'_> {
-    fn has(&self, word: &str) -> bool {
-        self.words.contains(&word)
-    }
-
-    fn bits(&self) -> u32 {
-        self.ty.map_or(32, Type::bits).clamp(1, 64)
-    }
-
-    fn is_signed(&self) -> bool {
-        self.ty.is_some_and(Type::is_signed)
-    }
-
     fn content(&self, index: usize) -> Option<Content> {
         match self.sources.get(index) {
             Some(Source::One(content)) => Some(*content),
@@ -72,71 +59,89 @@ impl ComputingInstruction<'_> {
         self.terms.known(self.value(index)?)
     }
 
-    /// A result of which nothing is known but that equal instructions with equal sources have it.
+    /// A result of which nothing is known except that equal instructions with equal sources have it.
     fn pure(&mut self) -> Option<Vec<Content>> {
-        pure(self.terms, self.mnemonic, self.sources, self.results)
+        pure(self.terms, self.operation, self.sources, self.results)
     }
 
     fn compute(mut self) -> Option<Vec<Content>> {
-        let base = *self.words.first()?;
-        match base {
-            _ if self.ty == Some(Type::Pred) && base != "setp" => {
-                return Some(vec![Content::Literal(self.predicate(base)?)]);
+        match self.operation {
+            Operation::Arithmetic(computation) => self.arithmetic(*computation),
+            Operation::Mov(Type::Pred) => Some(vec![Content::Literal(self.truth(0)?)]),
+            Operation::Mov(ty) => mov(self.terms, bits(*ty), self.sources, self.results),
+            Operation::Cvta { .. } => number(self.value(0)?),
+            Operation::Mapa(_) => {
+                let (a, rank) = self.two()?;
+                let remote = self.terms.atom(What::Remote(Some(rank)), Facts::UNKNOWN);
+                number(self.terms.add(a, remote, 64))
             }
-            "setp" => return setp(self.terms, &self.words, self.sources, self.results),
-            "mov" => return mov(self.terms, self.bits(), self.sources, self.results),
-            "elect" => return self.elected(),
-            _ => {}
+            Operation::Collective { of: Collective::Elect, .. } => self.elected(),
+            Operation::Collective { of: Collective::Shuffle(shuffle), .. } => self.shuffled(*shuffle),
+            // These give results that differ from one execution to the next, or from one thread to another.
+            Operation::Collective { .. } | Operation::Activemask | Operation::Matrix(_) | Operation::Stack(_) => None,
+            Operation::Isspacep(_) | Operation::Getctarank(_) | Operation::Opaque(..) => self.pure(),
         }
-        // Beside what `shfl` gives, it may say whether its lane was in range.
-        let has_one = self.results == 1 || base == "shfl";
-        if self.ty.is_some_and(Type::is_float) || self.mnemonic.contains("x2") || !has_one {
-            return self.pure();
+    }
+
+    fn arithmetic(&mut self, computation: Computation) -> Option<Vec<Content>> {
+        match computation {
+            Computation::Alu(op, Type::Pred) => Some(vec![Content::Literal(self.predicate(op)?)]),
+            Computation::Setp(cmp, ty) => setp(self.terms, (cmp, ty), None, self.sources, self.results),
+            Computation::Compare(Compare { cmp, ty, combined, value: None, .. }) => {
+                setp(self.terms, (cmp, ty), combined, self.sources, self.results)
+            }
+            // The result depends on the carry flag, too.
+            _ if computation.uses_carry() => None,
+            _ if self.results != 1 => None,
+            Computation::Alu(op, ty) if !ty.is_float() && ty.element().is_none() => self.integer(op, ty),
+            Computation::Extended(Extended::Carry { op, ty, .. }) => self.integer(op, ty),
+            Computation::Cvt { to, from } => {
+                let value = self.value(0)?;
+                cvt(self.terms, to, from, value).map_or_else(|| self.pure(), number)
+            }
+            _ => self.pure(),
         }
+    }
+
+    /// Arithmetic on integers.
+    fn integer(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let constants: Option<Vec<i64>> = (0..self.sources.len()).map(|index| self.known(index)).collect();
-        if let (Some(constants), Some(ty)) = (&constants, self.ty)
-            && let Some(result) = folded(base, &self.words, ty, constants)
-        {
+        if let Some(result) = constants.and_then(|constants| folded(op, ty, &constants)) {
             return number(self.terms.constant(result));
         }
-        let bits = self.bits();
-        let (first, second) = (self.value(0), self.value(1));
-        let two = || first.zip(second);
-        match base {
-            "cvta" => number(first?),
-            "cvt" => cvt(self.terms, &self.words, first?).map_or_else(|| self.pure(), number),
-            "add" if !self.has("sat") => two().and_then(|(a, b)| number(self.terms.add(a, b, bits))),
-            "sub" if !self.has("sat") => two().and_then(|(a, b)| number(self.terms.subtract(a, b, bits))),
-            "and" => two().and_then(|(a, b)| number(self.terms.and(a, b, bits))),
-            "or" => two().and_then(|(a, b)| number(self.terms.or(a, b, bits))),
-            "xor" => two().and_then(|(a, b)| number(self.terms.xor(a, b, bits))),
-            "neg" => number(self.terms.scale(first?, -1, bits)),
-            "not" => {
+        let bits = bits(ty);
+        let first = self.value(0);
+        match op {
+            AluOp::Add | AluOp::AddCc => self.two().and_then(|(a, b)| number(self.terms.add(a, b, bits))),
+            AluOp::Sub | AluOp::SubCc => self.two().and_then(|(a, b)| number(self.terms.subtract(a, b, bits))),
+            AluOp::And => self.two().and_then(|(a, b)| number(self.terms.and(a, b, bits))),
+            AluOp::Or => self.two().and_then(|(a, b)| number(self.terms.or(a, b, bits))),
+            AluOp::Xor => self.two().and_then(|(a, b)| number(self.terms.xor(a, b, bits))),
+            AluOp::Neg => number(self.terms.scale(first?, -1, bits)),
+            AluOp::Not => {
                 let negated = self.terms.scale(first?, -1, bits);
                 let one = self.terms.constant(1);
                 number(self.terms.subtract(negated, one, bits))
             }
-            "mul" | "mad" | "mul24" | "mad24" if !self.has("hi") && !self.has("sat") => self.product(base),
-            "mul" if self.has("hi") => self.upper_half(),
-            "shl" | "shr" => self.shifted(base),
-            "bfe" => self.bit_field(),
-            "bfi" => self.with_bit_field(),
-            "selp" => {
-                let ((a, b), literal) = (two()?, self.literal(2)?);
+            AluOp::MulLo | AluOp::MulWide | AluOp::MadLo | AluOp::MadWide | AluOp::Mul24Lo | AluOp::Mad24Lo => {
+                self.product(op, ty)
+            }
+            AluOp::MulHi => self.upper_half(ty),
+            AluOp::Shl | AluOp::Shr => self.shifted(op, ty),
+            AluOp::Bfe => self.bit_field(ty),
+            AluOp::Bfi => self.with_bit_field(bits),
+            AluOp::Selp => {
+                let ((a, b), literal) = (self.two()?, self.literal(2)?);
                 number(self.terms.select(literal, a, b))
             }
-            "min" | "max" => self.extremum(base),
-            "div" | "rem" => self.quotient(base),
-            "shfl" => self.shuffled(),
-            "mapa" => {
-                let (a, rank) = two()?;
-                let remote = self.terms.atom(What::Remote(Some(rank)), Facts::UNKNOWN);
-                number(self.terms.add(a, remote, 64))
-            }
-            // These give what differs from one execution to the next, or from one thread to another.
-            "vote" | "match" | "activemask" | "mma" | "wmma" | "movmatrix" | "alloca" | "stacksave" | "redux" => None,
+            AluOp::Min | AluOp::Max => self.extremum(op, ty),
+            AluOp::Div | AluOp::Rem => self.quotient(op, ty),
             _ => self.pure(),
         }
+    }
+
+    fn two(&self) -> Option<(Value, Value)> {
+        self.value(0).zip(self.value(1))
     }
 
     fn truth(&self, index: usize) -> Option<Literal> {
@@ -148,18 +153,17 @@ impl ComputingInstruction<'_> {
     }
 
     /// What is computed of predicates.
-    fn predicate(&mut self, base: &str) -> Option<Literal> {
+    fn predicate(&mut self, op: AluOp) -> Option<Literal> {
         let first = self.truth(0)?;
-        match base {
-            "mov" => return Some(first),
-            "not" => return Some(first.opposite()),
-            "and" | "or" | "xor" => {}
+        match op {
+            AluOp::Not => return Some(first.opposite()),
+            AluOp::And | AluOp::Or | AluOp::Xor => {}
             _ => return None,
         }
         let second = self.truth(1)?;
-        Some(match (base, first, second) {
-            ("and", ..) => self.terms.all(&[first, second]),
-            ("or", ..) => self.terms.any(&[first, second]),
+        Some(match (op, first, second) {
+            (AluOp::And, ..) => self.terms.all(&[first, second]),
+            (AluOp::Or, ..) => self.terms.any(&[first, second]),
             (_, Literal { predicate: 0, holds }, other) | (_, other, Literal { predicate: 0, holds }) => {
                 other.if_(!holds)
             }
@@ -167,7 +171,7 @@ impl ComputingInstruction<'_> {
             _ if first == second.opposite() => Literal::TRUE,
             _ => {
                 let both = [Content::Literal(first.min(second)), Content::Literal(first.max(second))];
-                said(self.terms, "xor.pred", &both)
+                said(self.terms, Function::Differ, &both)
             }
         })
     }
@@ -176,18 +180,19 @@ impl ComputingInstruction<'_> {
     fn elected(&mut self) -> Option<Vec<Content>> {
         let mask = self.value(0)?;
         let elected = self.terms.predicate(Says::Elected(mask), None);
-        let word = self.terms.word("elect");
-        let lane = self.terms.atom(What::Computed(word, vec![mask]), Facts::range(0, 31));
+        let lane = self.terms.atom(What::Computed(Function::Elected, vec![mask]), Facts::range(0, 31));
         let all = [Content::Value(lane), Content::Literal(elected)];
         Some(all[2 - self.results.clamp(1, 2)..].to_vec())
     }
 
     /// The lower half of a product, or all of it, with what is added to it.
-    fn product(&mut self, base: &str) -> Option<Vec<Content>> {
-        let width = if self.has("wide") { (self.bits() * 2).min(64) } else { self.bits() };
+    fn product(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
+        let is_wide = matches!(op, AluOp::MulWide | AluOp::MadWide);
+        let bits = bits(ty);
+        let width = if is_wide { (bits * 2).min(64) } else { bits };
         // A factor without a sign is as large as its bits say.
-        let is_bits = self.has("wide") && !self.is_signed() && self.bits() <= 32;
-        let mask = ones(self.bits()).cast_signed();
+        let is_bits = is_wide && !ty.is_signed() && bits <= 32;
+        let mask = ones(bits).cast_signed();
         let mut factor = |index: usize| {
             let value = self.value(index)?;
             let number = self.terms.known(value).filter(|number| is_bits && *number < 0);
@@ -195,16 +200,16 @@ impl ComputingInstruction<'_> {
         };
         let (a, b) = (factor(0)?, factor(1)?);
         let product = self.terms.multiply(a, b, width);
-        match base.starts_with("mad") {
+        match op.arity() == 3 {
             true => number(self.terms.add(product, self.value(2)?, width)),
             false => number(product),
         }
     }
 
     /// `mul.hi`, with which compilers divide by constants.
-    fn upper_half(&mut self) -> Option<Vec<Content>> {
-        let is_signed = self.is_signed();
-        match self.bits() {
+    fn upper_half(&mut self, ty: Type) -> Option<Vec<Content>> {
+        let is_signed = ty.is_signed();
+        match bits(ty) {
             32 => {
                 let (a, b) = match self.known(0) {
                     Some(_) => (self.value(1)?, self.value(0)?),
@@ -230,11 +235,11 @@ impl ComputingInstruction<'_> {
     }
 
     /// A shift by a number of bits that is known.
-    fn shifted(&mut self, base: &str) -> Option<Vec<Content>> {
-        let bits = self.bits();
+    fn shifted(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
+        let bits = bits(ty);
         let Some(amount) = self.terms.known(self.value(1)?) else { return self.pure() };
         let x = self.value(0)?;
-        if base == "shl" {
+        if op == AluOp::Shl {
             let factor = match u32::try_from(amount) {
                 Ok(amount) if amount < bits => 1i64.wrapping_shl(amount),
                 _ => 0,
@@ -243,9 +248,9 @@ impl ComputingInstruction<'_> {
         }
         let amount = u32::try_from(amount).unwrap_or(64);
         let facts = self.terms.facts(x);
-        if self.is_signed() && facts.low < 0 {
+        if ty.is_signed() && facts.low < 0 {
             let range = Facts::range(facts.low >> amount.min(63), facts.high >> amount.min(63));
-            return number(self.terms.computed("sar", &[x, self.value(1)?], range));
+            return number(self.terms.computed(Function::ShiftRight, &[x, self.value(1)?], range));
         }
         number(if amount >= bits { self.terms.constant(0) } else { self.terms.field(x, amount, bits - amount) })
     }
@@ -257,18 +262,17 @@ impl ComputingInstruction<'_> {
         Some(known(low).zip(known(length)))
     }
 
-    fn bit_field(&mut self) -> Option<Vec<Content>> {
-        let bits = self.bits();
+    fn bit_field(&mut self, ty: Type) -> Option<Vec<Content>> {
+        let bits = bits(ty);
         let Some((low, length)) = self.place(1)? else { return self.pure() };
         let x = self.value(0)?;
-        if self.is_signed() && (low + length < bits || self.terms.facts(x).low < 0) {
+        if ty.is_signed() && (low + length < bits || self.terms.facts(x).low < 0) {
             return self.pure();
         }
         number(self.terms.field(x, low, length.min(bits.saturating_sub(low))))
     }
 
-    fn with_bit_field(&mut self) -> Option<Vec<Content>> {
-        let bits = self.bits();
+    fn with_bit_field(&mut self, bits: u32) -> Option<Vec<Content>> {
         let Some((low, length)) = self.place(2)? else { return self.pure() };
         if low >= bits {
             return number(self.value(1)?);
@@ -281,44 +285,44 @@ impl ComputingInstruction<'_> {
         number(self.terms.add(rest, field, bits))
     }
 
-    fn extremum(&mut self, base: &str) -> Option<Vec<Content>> {
+    fn extremum(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let (a, b) = (self.value(0)?, self.value(1)?);
         let (x, y) = (self.terms.facts(a), self.terms.facts(b));
-        let facts = match base {
-            "min" => Facts::range(x.low.min(y.low), x.high.min(y.high)),
+        let facts = match op {
+            AluOp::Min => Facts::range(x.low.min(y.low), x.high.min(y.high)),
             _ => Facts::range(x.low.max(y.low), x.high.max(y.high)),
         };
-        let facts = if self.is_signed() || x.low >= 0 && y.low >= 0 { facts } else { Facts::UNKNOWN };
-        number(self.terms.computed(self.mnemonic, &[a.min(b), a.max(b)], facts))
+        let facts = if ty.is_signed() || x.low >= 0 && y.low >= 0 { facts } else { Facts::UNKNOWN };
+        number(self.terms.computed(Function::Of(self.operation.clone()), &[a.min(b), a.max(b)], facts))
     }
 
     /// A division by a number that is known.
-    fn quotient(&mut self, base: &str) -> Option<Vec<Content>> {
+    fn quotient(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let (a, b) = (self.value(0)?, self.value(1)?);
         let facts = self.terms.facts(a);
         let Some(by) = self.terms.known(b).filter(|by| *by > 0) else { return self.pure() };
-        let is_quotient = base == "div";
+        let is_quotient = op == AluOp::Div;
         if facts.low >= 0 && facts.low == facts.high {
             let result = if is_quotient { facts.low / by } else { facts.low % by };
             return number(self.terms.constant(result));
         }
-        if facts.low < 0 && self.is_signed() {
+        if facts.low < 0 && ty.is_signed() {
             return self.pure();
         }
         let power = (by.count_ones() == 1).then(|| by.trailing_zeros());
         number(match power {
-            Some(power) if is_quotient => self.terms.field(a, power, self.bits().saturating_sub(power)),
+            Some(power) if is_quotient => self.terms.field(a, power, bits(ty).saturating_sub(power)),
             Some(power) => self.terms.field(a, 0, power),
             None if is_quotient => self.terms.divided(a, by),
             None if facts.low >= 0 && facts.high < by => a,
-            None => self.terms.computed("rem", &[a, b], Facts::range(0, by - 1)),
+            None => self.terms.computed(Function::Remainder, &[a, b], Facts::range(0, by - 1)),
         })
     }
 
     /// A value of another lane, which all lanes take from the same one.
-    fn shuffled(&mut self) -> Option<Vec<Content>> {
+    fn shuffled(&mut self, shuffle: Shuffle) -> Option<Vec<Content>> {
         let x = self.value(0)?;
-        if !self.has("idx") {
+        if shuffle != Shuffle::Index {
             return None;
         }
         match self.terms.varies(x) {
@@ -335,7 +339,7 @@ impl ComputingInstruction<'_> {
 }
 
 /// Equal instructions with equal sources have equal results.
-fn pure(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: usize) -> Option<Vec<Content>> {
+fn pure(terms: &mut Terms, operation: &Operation, sources: &[Source], results: usize) -> Option<Vec<Content>> {
     let mut contents = Vec::new();
     for source in sources {
         match source {
@@ -355,32 +359,29 @@ fn pure(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: usize) -
         })
         .collect();
     let result = match values {
-        Some(values) => terms.computed(mnemonic, &values, Facts::UNKNOWN),
+        Some(values) => terms.computed(Function::Of(operation.clone()), &values, Facts::UNKNOWN),
         None => {
             let block = terms.block_of_contents(&contents);
-            let word = terms.word(mnemonic);
-            terms.atom(What::Chosen(word, contents), Facts { block, ..Facts::UNKNOWN })
+            terms.atom(What::Chosen(operation.clone(), contents), Facts { block, ..Facts::UNKNOWN })
         }
     };
     Some(vec![Content::Value(result)])
 }
 
-fn said(terms: &mut Terms, word: &str, contents: &[Content]) -> Literal {
+fn said(terms: &mut Terms, function: Function, contents: &[Content]) -> Literal {
     let block = terms.block_of_contents(contents);
-    let word = terms.word(word);
-    terms.predicate(Says::Computed(word, contents.to_vec()), block)
+    terms.predicate(Says::Computed(function, contents.to_vec()), block)
 }
 
-/// What constants give.
-fn folded(base: &str, words: &[&str], ty: Type, constants: &[i64]) -> Option<i64> {
-    let op = match base {
-        "min" => AluOp::Min,
-        "max" => AluOp::Max,
-        "shr" => AluOp::Shr,
-        "prmt" if words.len() == 2 => AluOp::Prmt,
-        _ => return None,
-    };
-    if ty.is_float() || ty.bits() > 64 || constants.len() != op.arity() {
+/// The bits of an integer in a register.
+fn bits(ty: Type) -> u32 {
+    ty.bits().clamp(1, 64)
+}
+
+/// The result of constants.
+fn folded(op: AluOp, ty: Type, constants: &[i64]) -> Option<i64> {
+    let is_folded = matches!(op, AluOp::Min | AluOp::Max | AluOp::Shr | AluOp::Prmt);
+    if !is_folded || ty.bits() > 64 || constants.len() != op.arity() {
         return None;
     }
     let bits = |index: usize, number: i64| u128::from(number.cast_unsigned() & ones(op.source_type(ty, index).bits()));
@@ -389,12 +390,7 @@ fn folded(base: &str, words: &[&str], ty: Type, constants: &[i64]) -> Option<i64
     Some(wrapped(result as i64, ty.bits()))
 }
 
-fn cvt(terms: &mut Terms, words: &[&str], value: Value) -> Option<Value> {
-    let mut types = words.iter().filter_map(|word| word.parse::<Type>().ok());
-    let (to, from) = (types.next()?, types.next()?);
-    if to.is_float() || from.is_float() || words.contains(&"sat") {
-        return None;
-    }
+fn cvt(terms: &mut Terms, to: Type, from: Type, value: Value) -> Option<Value> {
     let from_bits = from.bits().min(64);
     if let Some(number) = terms.known(value) {
         let read = if from.is_signed() {
@@ -462,29 +458,34 @@ fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Opti
 }
 
 /// `setp.cmp{.bool}.type p{|q}, a, b{, c}`
-fn setp(terms: &mut Terms, words: &[&str], sources: &[Source], results: usize) -> Option<Vec<Content>> {
-    let cmp = *words.get(1)?;
-    let ty = words.iter().rev().find_map(|word| word.parse::<Type>().ok())?;
-    let with = ["and", "or", "xor"].into_iter().find(|word| words.contains(word));
+fn setp(
+    terms: &mut Terms,
+    (cmp, ty): (Cmp, Type),
+    with: Option<Combination>,
+    sources: &[Source],
+    results: usize,
+) -> Option<Vec<Content>> {
     let values = |index: usize| match sources.get(index) {
         Some(Source::One(Content::Value(value))) => Some(*value),
         _ => None,
     };
-    let literal = match (values(0), values(1)) {
-        (Some(a), Some(b)) if !ty.is_float() && ty.bits() <= 64 => compare(terms, cmp, ty, a, b),
-        (Some(a), Some(b)) => said(terms, &words.join("."), &[Content::Value(a), Content::Value(b)]),
-        _ => return None,
+    let (a, b) = (values(0)?, values(1)?);
+    let literal = match ty.is_float() || ty.bits() > 64 {
+        true => said(terms, Function::Compares(cmp, ty), &[Content::Value(a), Content::Value(b)]),
+        false => compare(terms, cmp, ty, a, b),
     };
     let third = match (with, sources.get(2)) {
         (None, _) => None,
-        (Some(_), Some(Source::One(Content::Literal(third)))) => Some(*third),
+        (Some(with), Some(Source::One(Content::Literal(third)))) => Some((with, *third)),
         _ => return None,
     };
-    let combined = |terms: &mut Terms, literal: Literal| match (with, third) {
-        (Some("and"), Some(third)) => terms.all(&[literal, third]),
-        (Some("or"), Some(third)) => terms.any(&[literal, third]),
-        (Some(_), Some(third)) => said(terms, "xor.pred", &[Content::Literal(literal), Content::Literal(third)]),
-        _ => literal,
+    let combined = |terms: &mut Terms, literal: Literal| match third {
+        Some((Combination::And, third)) => terms.all(&[literal, third]),
+        Some((Combination::Or, third)) => terms.any(&[literal, third]),
+        Some((Combination::Xor, third)) => {
+            said(terms, Function::Differ, &[Content::Literal(literal), Content::Literal(third)])
+        }
+        None => literal,
     };
     let first = Content::Literal(combined(terms, literal));
     if results < 2 {
@@ -493,33 +494,44 @@ fn setp(terms: &mut Terms, words: &[&str], sources: &[Source], results: usize) -
     Some(vec![first, Content::Literal(combined(terms, literal.opposite()))])
 }
 
-fn compare(terms: &mut Terms, cmp: &str, ty: Type, a: Value, b: Value) -> Literal {
+/// The comparisons that all others are, or the opposite of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Basic {
+    Equal,
+    Less,
+    LessOrEqual,
+}
+
+fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal {
+    use Basic::{Equal, Less, LessOrEqual};
     let is_signed = ty.is_signed() || matches!(ty, Type::B8 | Type::B16 | Type::B32 | Type::B64);
-    let (cmp, holds) = match cmp {
-        "eq" => ("eq", true),
-        "ne" => ("eq", false),
-        "lt" | "lo" => ("lt", true),
-        "ge" | "hs" => ("lt", false),
-        "le" | "ls" => ("le", true),
-        "gt" | "hi" => ("le", false),
-        _ => return said(terms, cmp, &[Content::Value(a), Content::Value(b)]),
+    let both = [Content::Value(a), Content::Value(b)];
+    let (basic, holds) = match cmp {
+        Cmp::Eq => (Equal, true),
+        Cmp::Ne => (Equal, false),
+        Cmp::Lt | Cmp::Lo => (Less, true),
+        Cmp::Ge | Cmp::Hs => (Less, false),
+        Cmp::Le | Cmp::Ls => (LessOrEqual, true),
+        Cmp::Gt | Cmp::Hi => (LessOrEqual, false),
+        _ => return said(terms, Function::Compares(cmp, ty), &both),
     };
-    let literal = match (cmp, terms.known(a), terms.known(b)) {
-        ("eq", _, Some(number)) => equal(terms, a, number, ty),
-        ("eq", Some(number), _) => equal(terms, b, number, ty),
-        ("eq", ..) => {
+    let below = Function::Below { or_equal: basic == LessOrEqual };
+    let literal = match (basic, terms.known(a), terms.known(b)) {
+        (Equal, _, Some(number)) => equal(terms, a, number, ty),
+        (Equal, Some(number), _) => equal(terms, b, number, ty),
+        (Equal, ..) => {
             let difference = terms.subtract(a, b, ty.bits());
             let other = terms.subtract(b, a, ty.bits());
             terms.within(difference.min(other), 0, 0)
         }
         (_, known, other) if !is_signed && ty.bits() == 64 && known.or(other).is_some_and(|number| number < 0) => {
-            said(terms, cmp, &[Content::Value(a), Content::Value(b)])
+            said(terms, below, &both)
         }
         (_, _, Some(number)) => {
             let number = if is_signed { number } else { (number.cast_unsigned() & ones(ty.bits())).cast_signed() };
             let low = if is_signed { i64::MIN } else { 0 };
-            match (cmp, number.checked_sub(1)) {
-                ("le", _) => terms.within(a, low, number),
+            match (basic, number.checked_sub(1)) {
+                (LessOrEqual, _) => terms.within(a, low, number),
                 (_, Some(number)) => terms.within(a, low, number),
                 (_, None) => Literal::FALSE,
             }
@@ -528,18 +540,17 @@ fn compare(terms: &mut Terms, cmp: &str, ty: Type, a: Value, b: Value) -> Litera
             // `c < b` is the opposite of `b <= c`.
             let number = if is_signed { number } else { (number.cast_unsigned() & ones(ty.bits())).cast_signed() };
             let low = if is_signed { i64::MIN } else { 0 };
-            let opposite = match (cmp, number.checked_sub(1)) {
-                ("lt", _) => terms.within(b, low, number),
+            let opposite = match (basic, number.checked_sub(1)) {
+                (Less, _) => terms.within(b, low, number),
                 (_, Some(number)) => terms.within(b, low, number),
                 (_, None) => Literal::FALSE,
             };
             opposite.opposite()
         }
-        _ if is_signed || terms.facts(a).low >= 0 && terms.facts(b).low >= 0 => by_difference(terms, cmp == "lt", a, b),
-        _ => {
-            let word = format!("{cmp}{}", if is_signed { "" } else { ".u" });
-            said(terms, &word, &[Content::Value(a), Content::Value(b)])
+        _ if is_signed || terms.facts(a).low >= 0 && terms.facts(b).low >= 0 => {
+            by_difference(terms, basic == Less, a, b)
         }
+        _ => said(terms, below, &both),
     };
     literal.if_(holds)
 }
@@ -560,9 +571,8 @@ fn by_difference(terms: &mut Terms, is_less: bool, a: Value, b: Value) -> Litera
 fn equal(terms: &mut Terms, value: Value, number: i64, ty: Type) -> Literal {
     let unsigned = (number.cast_unsigned() & ones(ty.bits())).cast_signed();
     if number == 0
-        && let Some(What::Computed(word, values)) = terms.only(value).cloned()
+        && let Some(What::Computed(Function::Or, values)) = terms.only(value)
         && let &[a, b] = &values[..]
-        && terms.word_of(word) == "or"
     {
         let both = [terms.within(a, 0, 0), terms.within(b, 0, 0)];
         return terms.all(&both);

@@ -438,7 +438,7 @@ impl<'w> Maker<'w> {
             }
             action => {
                 kinds.extend(code::access(action).and_then(|access| self.access_of(access, step.first)));
-                kinds.extend(code::unread(action).map(EventKind::Unknown));
+                kinds.extend(code::unread(op).map(EventKind::Unknown));
             }
         }
         let guard = if kinds.is_empty() { Vec::new() } else { self.guard(step.guard) };

@@ -3,10 +3,10 @@
 //! All ranges begin empty and grow until nothing changes. What grows for long is widened: first to a number that something is
 //! compared with, then to anything.
 
-use ptx_isa::flat::Flat;
+use ptx_isa::{AluOp, arithmetic::Computation, flat::Flat, operation::Operation};
 use rustc_hash::FxHashMap;
 
-use super::terms::{Content, Literal, Meetings, Says, Terms, Value, What, ones};
+use super::terms::{Content, Function, Literal, Meetings, Says, Terms, Value, What, ones};
 
 type Range = (i64, i64);
 
@@ -140,32 +140,33 @@ impl Finder<'_> {
                 })
             }
             What::Shuffle(value, _) => self.value(*value),
-            What::Computed(word, values) => {
+            What::Computed(function, values) => {
                 let ranges: Option<Vec<Range>> = values.iter().map(|value| self.value(*value)).collect();
                 let ranges = ranges?;
-                Some(self.computed(*word, &ranges).unwrap_or(own))
+                Some(computed(function, &ranges).unwrap_or(own))
             }
             _ => Some(own),
-        }
-    }
-
-    fn computed(&self, word: u32, ranges: &[Range]) -> Option<Range> {
-        let &[(a, b), (c, d)] = ranges else { return None };
-        let bits = |high: i64| ones(64 - high.max(0).leading_zeros()).cast_signed();
-        match self.terms.word_of(word) {
-            "or" | "xor" if a >= 0 && c >= 0 => Some((0, bits(b.max(d)))),
-            "and" if a >= 0 => Some((0, if c >= 0 { b.min(d) } else { b })),
-            "and" if c >= 0 => Some((0, d)),
-            word if word.starts_with("min.") => Some((a.min(c), b.min(d))),
-            word if word.starts_with("max.") => Some((a.max(c), b.max(d))),
-            "div" if a >= 0 && c > 0 => Some((a / d, b / c)),
-            "rem" if a >= 0 && c > 0 => Some((0, b.min(d - 1))),
-            _ => None,
         }
     }
 
     /// The range of a value where a literal holds; none if it cannot hold.
     fn where_(&self, value: Value, literal: Literal) -> Option<Range> {
         self.terms.narrowed_by(self.value(value)?, value, literal)
+    }
+}
+
+/// The range of a function of two values.
+fn computed(function: &Function, ranges: &[Range]) -> Option<Range> {
+    let &[(a, b), (c, d)] = ranges else { return None };
+    let bits = |high: i64| ones(64 - high.max(0).leading_zeros()).cast_signed();
+    match function {
+        Function::Or | Function::Xor if a >= 0 && c >= 0 => Some((0, bits(b.max(d)))),
+        Function::And if a >= 0 => Some((0, if c >= 0 { b.min(d) } else { b })),
+        Function::And if c >= 0 => Some((0, d)),
+        Function::Of(Operation::Arithmetic(Computation::Alu(AluOp::Min, _))) => Some((a.min(c), b.min(d))),
+        Function::Of(Operation::Arithmetic(Computation::Alu(AluOp::Max, _))) => Some((a.max(c), b.max(d))),
+        Function::Divide if a >= 0 && c > 0 => Some((a / d, b / c)),
+        Function::Remainder if a >= 0 && c > 0 => Some((0, b.min(d - 1))),
+        _ => None,
     }
 }

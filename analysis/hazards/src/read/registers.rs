@@ -3,6 +3,7 @@
 use ptx_isa::{
     Family, Role,
     flat::{Action, Flat, Operand, Step},
+    operation::Operation,
 };
 
 use super::code;
@@ -35,7 +36,7 @@ impl Registers {
     /// copies between the parts of its life, which the hardware never makes.
     pub fn touched(&self, op: &Step) -> [Vec<Run>; 2] {
         let is_copy = match &op.action {
-            Action::Compute(mnemonic, _) => mnemonic.starts_with("mov"),
+            Action::Compute(operation, _) => matches!(operation, Operation::Mov(_)),
             action => matches!(action, Action::Pass { .. }),
         };
         if self.is_of_matrix.is_empty() || !is_matrix(op) && op.guard.is_some() {

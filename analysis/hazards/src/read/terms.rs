@@ -7,7 +7,7 @@ mod algebra;
 mod predicates;
 mod threads;
 
-use ptx_isa::Special;
+use ptx_isa::{Cmp, Special, Type, operation::Operation};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Sum, Varies};
@@ -78,6 +78,41 @@ impl Facts {
     }
 }
 
+/// A function of values or predicates: equal functions of equal values have equal results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// The instruction as it is.
+    Of(Operation),
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    And,
+    Or,
+    Xor,
+    /// A shift to the right that keeps the sign.
+    ShiftRight,
+    /// The upper half of a product of 32 bits.
+    MultiplyHigh {
+        is_signed: bool,
+    },
+    /// The upper half of a product of 64 bits without a sign.
+    MultiplyHighest,
+    /// The difference of a swizzled address from the address.
+    Swizzle,
+    /// The lane that `elect` gives for a mask.
+    Elected,
+    /// A comparison of numbers, of which some have no order.
+    Compares(Cmp, Type),
+    /// Whether a number without a sign is less than another one, or not more.
+    Below {
+        or_equal: bool,
+    },
+    /// Whether two predicates differ.
+    Differ,
+}
+
 /// What an atom is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum What {
@@ -98,9 +133,9 @@ pub enum What {
     /// The distance from an address of this CTA to the same address of another one, whose rank is the value.
     Remote(Option<Value>),
     /// What an instruction computes of values.
-    Computed(u32, Vec<Value>),
+    Computed(Function, Vec<Value>),
     /// What an instruction computes of a predicate and others.
-    Chosen(u32, Vec<Content>),
+    Chosen(Operation, Vec<Content>),
     /// A phi: its block and its register.
     Phi(usize, usize),
     /// A result of an instruction, loaded from an address if there is one.
@@ -117,7 +152,7 @@ pub enum Says {
     /// One thread of the warp is elected, of those of a mask.
     Elected(Value),
     /// What an instruction says of values.
-    Computed(u32, Vec<Content>),
+    Computed(Function, Vec<Content>),
     Phi(usize, usize),
     /// A wait on an mbarrier has succeeded, or another result of an instruction.
     Result(usize, usize),
@@ -133,8 +168,6 @@ pub struct Terms {
     value_numbers: FxHashMap<Sum<Atom>, Value>,
     pub predicates: Vec<(Says, Option<usize>)>,
     predicate_numbers: FxHashMap<Says, u32>,
-    words: FxHashMap<String, u32>,
-    word_list: Vec<String>,
     /// The depth of each block in the dominator tree.
     depths: Vec<usize>,
     /// Which threads may have different values of each atom, and of each predicate.
@@ -162,8 +195,6 @@ impl Terms {
             value_numbers: FxHashMap::default(),
             predicates: Vec::new(),
             predicate_numbers: FxHashMap::default(),
-            words: FxHashMap::default(),
-            word_list: Vec::new(),
             depths,
             atoms_vary: Vec::new(),
             predicates_vary: Vec::new(),
@@ -171,20 +202,6 @@ impl Terms {
         };
         terms.predicate(Says::All(Vec::new()), None);
         terms
-    }
-
-    pub fn word(&mut self, word: &str) -> u32 {
-        if let Some(number) = self.words.get(word) {
-            return *number;
-        }
-        let number = self.words.len() as u32;
-        self.words.insert(word.into(), number);
-        self.word_list.push(word.into());
-        number
-    }
-
-    pub fn word_of(&self, number: u32) -> &str {
-        self.word_list.get(number as usize).map_or("", |word| word)
     }
 
     /// The inner one of two blocks of loops. Both dominate the same instruction, so that the deeper one is the inner one.

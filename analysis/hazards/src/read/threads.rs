@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
 
-use super::terms::{Atom, Literal, Says, Terms, Value, What, ones, wrapped};
+use super::terms::{Atom, Function, Literal, Says, Terms, Value, What, ones, wrapped};
 
 /// How deep expressions are looked at.
 const DEPTH: usize = 64;
@@ -109,9 +109,9 @@ impl Threads {
                 let of_lane = |thread: usize| each.get(thread / WARP * WARP + usize::from(*lane)).copied();
                 (0..each.len()).map(of_lane).collect()
             }
-            What::Computed(word, values) => {
+            What::Computed(function, values) => {
                 let &[a, b] = &values[..] else { return None };
-                let operation = operation(terms.word_of(*word))?;
+                let operation = operation(function)?;
                 let (a, b) = (self.value(terms, a, depth)?, self.value(terms, b, depth)?);
                 a.iter().zip(&b).map(|(a, b)| operation(*a, *b)).collect()
             }
@@ -190,16 +190,16 @@ impl Threads {
 }
 
 /// What is computed of two numbers.
-fn operation(word: &str) -> Option<fn(i64, i64) -> Option<i64>> {
-    Some(match word {
-        "and" => |a, b| Some(a & b),
-        "or" => |a, b| Some(a | b),
-        "xor" => |a, b| Some(a ^ b),
-        "mul" => |a, b| a.checked_mul(b),
-        "div" => |a, b| (a >= 0 && b > 0).then(|| a / b),
-        "rem" => |a, b| (a >= 0 && b > 0).then(|| a % b),
-        "sar" => |a, b| u32::try_from(b).ok().map(|by| a >> by.min(63)),
-        "mulhi.s" => |a, b| Some(wrapped(a, 32).wrapping_mul(wrapped(b, 32)) >> 32),
+fn operation(function: &Function) -> Option<fn(i64, i64) -> Option<i64>> {
+    Some(match function {
+        Function::And => |a, b| Some(a & b),
+        Function::Or => |a, b| Some(a | b),
+        Function::Xor => |a, b| Some(a ^ b),
+        Function::Multiply => |a, b| a.checked_mul(b),
+        Function::Divide => |a, b| (a >= 0 && b > 0).then(|| a / b),
+        Function::Remainder => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        Function::ShiftRight => |a, b| u32::try_from(b).ok().map(|by| a >> by.min(63)),
+        Function::MultiplyHigh { is_signed: true } => |a, b| Some(wrapped(a, 32).wrapping_mul(wrapped(b, 32)) >> 32),
         _ => return None,
     })
 }

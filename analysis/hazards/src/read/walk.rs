@@ -541,12 +541,12 @@ impl Walker<'_> {
         let (mut results, mut loaded_from) = (None, None);
         let mut step = Step { op: index, guard, first: None, second: None, operands: Vec::new() };
         match &op.action {
-            Action::Compute(mnemonic, sources) => {
+            Action::Compute(operation, sources) => {
                 let changes =
                     sources.iter().any(|source| matches!(source, Operand::Special(special) if is_clock(*special)));
                 if !changes {
                     let sources: Vec<_> = sources.iter().map(|source| self.source(source)).collect();
-                    results = compute(&mut self.terms, mnemonic, &sources, op.writes.len());
+                    results = compute(&mut self.terms, operation, &sources, op.writes.len());
                 }
             }
             Action::Pass { from, .. } => {
@@ -600,7 +600,7 @@ impl Walker<'_> {
                 self.walked.steps[block].push(step);
             }
             action => {
-                if matches!(action, Action::Fence(_)) || code::unread(action).is_some() {
+                if matches!(action, Action::Fence(_)) || code::unread(op).is_some() {
                     self.walked.steps[block].push(step);
                 }
             }
@@ -673,15 +673,7 @@ impl Walker<'_> {
     /// Whether a result is a predicate.
     fn is_predicate(&self, action: &Action, number: usize) -> bool {
         match action {
-            Action::Compute(mnemonic, _) => {
-                mnemonic.starts_with("setp")
-                    || mnemonic.ends_with(".pred")
-                    || mnemonic.starts_with("isspacep")
-                    || mnemonic.starts_with("testp")
-                    || mnemonic.starts_with("vote") && !mnemonic.contains("ballot")
-                    || number == 1 && (mnemonic.starts_with("shfl") || mnemonic.starts_with("match"))
-                    || number == 1 && mnemonic.starts_with("elect")
-            }
+            Action::Compute(operation, _) => operation.gives_predicate(number),
             Action::Asynchronous(form, _) => {
                 is_wait(form.family())
                     || form.family() == Family::ClusterlaunchcontrolQueryCancel && form.has("is_canceled")

@@ -1,6 +1,7 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Missing, Site, Tried, WORKSPACE};
+use ptx_execute::{End, Finding, FindingKind, Missing, Site, SiteKind, Tried, WORKSPACE};
+use ptx_isa::Family;
 
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
@@ -16,27 +17,38 @@ pub enum Class {
     Plain,
 }
 
-/// Families of asynchronous operations, and what only synchronizes with them.
-const ASYNCHRONOUS: [&str; 11] = [
-    "cp.async",
-    "cp.reduce.async",
-    "st.async",
-    "red.async",
-    "st.bulk",
-    "tcgen05.",
-    "wgmma.",
-    "mbarrier.",
-    "clusterlaunchcontrol.",
-    "tensormap.",
-    "multimem.cp",
-];
+/// Whether an instruction is an asynchronous operation, or only synchronizes with such: no fence, no barrier and no hint.
+fn is_asynchronous(site: &Site) -> bool {
+    use Family::*;
+    site.family().is_some_and(|family| {
+        !matches!(
+            family,
+            Fence
+                | FenceAlias
+                | FenceMbarrierInit
+                | FenceProxyAlias
+                | FenceProxyAsync
+                | FenceProxyAsyncGeneric
+                | FenceProxyFabricFabric
+                | FenceProxyFabricGeneric
+                | FenceProxyGenericFabric
+                | FenceProxyTensormapGeneric
+                | MembarProxyAlias
+                | MembarProxyAsync
+                | BarrierClusterArrive
+                | BarrierClusterWait
+                | GriddepcontrolLaunchDependents
+                | GriddepcontrolWait
+                | ApplypriorityAsyncBulk
+                | ApplypriorityAsyncBulkTensor
+        )
+    })
+}
 
 /// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand behind
 /// something that is misused in the same run.
 pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class> {
-    let of = |instruction: &str| ASYNCHRONOUS.iter().any(|family| instruction.starts_with(family));
-    let is_asynchronous =
-        of(&finding.site.instruction) || finding.other.as_ref().is_some_and(|other| of(&other.instruction));
+    let is_asynchronous = is_asynchronous(&finding.site) || finding.other.as_ref().is_some_and(is_asynchronous);
     match finding.kind {
         // What follows where something is misused may follow of that.
         FindingKind::Race if is_behind && tried.end == End::Stopped(FindingKind::Misuse) => None,
@@ -69,7 +81,7 @@ pub const WGMMA_REGISTERS: &str = "registers of `wgmma.mma_async`";
 /// Whether a register of a product is copied before the product is waited for: compilers move such copies in front of the wait.
 fn is_moved(finding: &Finding) -> bool {
     let is_register = finding.place.as_deref() == Some(WGMMA_REGISTERS);
-    is_register && finding.site.instruction.starts_with("mov.")
+    is_register && finding.site.kind == SiteKind::Move
 }
 
 /// Whether the place is in a buffer that was made up for a parameter, or where only an address leads that was read from one.
@@ -83,13 +95,16 @@ fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
 /// a copy, for an order of what arrives at an mbarrier with its end, and for a wait between products of one thread.
 fn is_lenient(finding: &Finding) -> bool {
     let sites = [Some(&finding.site), finding.other.as_ref()];
-    let has = |name: &str| sites.iter().flatten().any(|site| site.instruction.starts_with(name));
+    let has = |family| sites.iter().flatten().any(|site| site.family() == Some(family));
     let is_read = finding.message.starts_with("a read and an asynchronous write");
-    let is_setup = has("mbarrier.init") || has("tcgen05.alloc");
-    let is_product = |site: &Site| site.instruction.starts_with("tcgen05.mma");
+    let is_setup = has(Family::MbarrierInit) || has(Family::Tcgen05Alloc);
+    let is_product = |site: &Site| {
+        use Family::{Tcgen05Mma, Tcgen05MmaSp, Tcgen05MmaWs, Tcgen05MmaWsSp};
+        matches!(site.family(), Some(Tcgen05Mma | Tcgen05MmaSp | Tcgen05MmaWs | Tcgen05MmaWsSp))
+    };
     let is_of_one = finding.other.as_ref().is_some_and(|other| {
         let is_same = (other.thread, other.cta) == (finding.site.thread, finding.site.cta);
         is_same && is_product(other) && is_product(&finding.site)
     });
-    finding.lacks_fence && (is_read || is_setup) || has("mbarrier.inval") || is_of_one
+    finding.lacks_fence && (is_read || is_setup) || has(Family::MbarrierInval) || is_of_one
 }

@@ -9,8 +9,10 @@ use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{
     Access, Policy, Strategy, Target, Type,
     ptx::{
-        self as asm, FenceSem, Module, Sem, Space,
+        self as asm, FenceSem, LaunchSize, Module, Sem, Space,
+        arithmetic::Computation,
         flat::{self, AccessKind, Action, Flat, Library},
+        operation::Operation,
     },
 };
 use ptx_mapping::{
@@ -156,7 +158,8 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let in_one = |scope| program.threads.iter().all(|thread| first.includes(scope, thread.place));
     // What is said of a launch must be so.
     let grid = in_one(Scope::Cta).then_some([1; 3]);
-    let launch = Launch { alone: alone && in_one(Scope::Gpu), grid };
+    let size = LaunchSize { grid, ..LaunchSize::default() };
+    let launch = Launch { alone: alone && in_one(Scope::Gpu), size };
     let rewritten = |without| {
         let options = Options { rewrites: Rewrites::on(), polls: true, launch, without, ..Options::default() };
         rewrite(&text, &options).unwrap_or_else(|error| panic!("{error}\n{text}")).text
@@ -310,10 +313,9 @@ fn read(text: &str, of: &Program<Ptx>) -> Program<Ptx> {
                 Action::Fence(asm::Fence { sem, scope }) => {
                     Instruction::Fence(Fence::Memory { sem: sem.unwrap_or(FenceSem::AcqRel), scope: *scope })
                 }
-                Action::Compute(mnemonic, sources) if mnemonic.starts_with("setp") => {
-                    let cmp = mnemonic.split('.').nth(1).and_then(|word| word.parse().ok()).expect("a comparison");
+                Action::Compute(Operation::Arithmetic(Computation::Setp(cmp, _)), sources) => {
                     let p = step.writes[0].expect("a predicate");
-                    compared.insert(p, (cmp, operand(&sources[0]), operand(&sources[1])));
+                    compared.insert(p, (*cmp, operand(&sources[0]), operand(&sources[1])));
                     continue;
                 }
                 Action::Compute(..) => computed.next().expect("as many as before").instruction.clone(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{Event, Function};
-use ptx_isa::{Scope, flat::Action};
+use ptx_isa::{Sem, flat::Action, mnemonic::ordered};
 use ptx_lowering::{AtomicOp, Operation, Ordering, Policy, SyncScope, Target, lower};
 use rustc_hash::FxHashMap;
 
@@ -252,33 +252,19 @@ impl Applier<'_, '_> {
 }
 
 /// The semantics and scopes of accesses.
-const SEMANTICS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
-const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
-
-/// An access with what is new of its semantics and its scope.
+/// The mnemonic of an access with the semantics and the scope of an operation.
 pub fn respelled(mnemonic: &str, new: &AtomicOp) -> Option<String> {
     let ordering = match new.operation {
         Operation::CmpXchg { failure, .. } => new.ordering.join(failure),
         _ => new.ordering,
     };
-    let semantics = match ordering {
+    let sem = match ordering {
         Ordering::Unordered | Ordering::SeqCst => return None,
-        Ordering::Relaxed => "relaxed",
-        Ordering::Acquire => "acquire",
-        Ordering::Release => "release",
-        Ordering::AcqRel => "acq_rel",
+        Ordering::Relaxed => Sem::Relaxed,
+        Ordering::Acquire => Sem::Acquire,
+        Ordering::Release => Sem::Release,
+        Ordering::AcqRel => Sem::AcqRel,
     };
     let SyncScope::Threads(scope) = new.scope else { return None };
-    let scope = SCOPES[Scope::Cta as usize..][scope as usize];
-    let mut words: Vec<&str> = mnemonic.split('.').collect();
-    let at = |words: &[&str], known: &[&str]| words.iter().position(|word| known.contains(word));
-    match at(&words, &SEMANTICS) {
-        Some(index) => words[index] = semantics,
-        None => words.insert(1, semantics),
-    }
-    match at(&words, &SCOPES) {
-        Some(index) => words[index] = scope,
-        None => words.insert(at(&words, &SEMANTICS)? + 1, scope),
-    }
-    Some(words.join("."))
+    Some(ordered(mnemonic, sem, scope))
 }

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, ops::Range};
 
 use crate::{Address, Atomic, Block, End, Event, EventKind, Function};
 use ptx_isa::{
-    self as ptx, AtomOp, Code, FenceSem, Line, Sem, Space,
+    self as ptx, AtomOp, Cmp, Code, FenceSem, Line, Sem, Space,
+    arithmetic::Computation,
     flat::{self, AccessKind, Action, Flat, Library, Operand},
 };
 use ptx_lowering::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type};
@@ -133,17 +134,20 @@ fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writer
             continue;
         };
         let Ok(Some(compared)) = writers.one(p) else { continue };
-        let Action::Compute(mnemonic, sources) = &flat.steps[compared].action else { continue };
-        let words: Vec<&str> = mnemonic.split('.').collect();
-        let ["setp", cmp @ ("eq" | "ne"), ..] = words[..] else { continue };
-        if !steps.contains(&compared) || flat.steps[compared].guard.is_some() || words.len() != 3 {
+        let Action::Compute(ptx::operation::Operation::Arithmetic(Computation::Setp(cmp, _)), sources) =
+            &flat.steps[compared].action
+        else {
+            continue;
+        };
+        let is_equality = matches!(cmp, Cmp::Eq | Cmp::Ne);
+        if !is_equality || !steps.contains(&compared) || flat.steps[compared].guard.is_some() {
             continue;
         }
         let [taken, falls] = match function.blocks[number].next[..] {
             [taken, falls] if labels.len() == 1 => [taken, falls],
             _ => continue,
         };
-        let on_success = if holds == (cmp == "eq") { taken } else { falls };
+        let on_success = if holds == (*cmp == Cmp::Eq) { taken } else { falls };
         for event in &mut function.blocks[number].events {
             let Some(step) = event.id.filter(|step| *step < compared) else { continue };
             let EventKind::Atomic(atomic) = &mut event.kind else { continue };
@@ -209,7 +213,7 @@ impl Reader<'_, '_> {
             }
             Action::Barrier(_) => Some(EventKind::Barrier),
             Action::Invoke { callee, .. } => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
-            Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown(_) => unknown(),
+            Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown => unknown(),
             _ => None,
         }
     }

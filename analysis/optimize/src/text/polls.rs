@@ -10,37 +10,17 @@
 //! nothing to wait for, which is why nobody gets it unasked. Where fences only acquire or release, the optimizer's loops are better.
 
 use crate::{Block, Event, Function};
-use ptx_isa::flat::{AccessKind, Action, Operand, Register};
-use ptx_lowering::{AtomicOp, Operation, Ordering};
+use ptx_isa::{
+    flat::{AccessKind, Action, Operand, Register},
+    operation::{Opaque, Operation},
+};
+use ptx_lowering::{AtomicOp, Ordering};
 use rustc_hash::FxHashSet;
 
 use crate::text::{
     apply::{Edit, Labels, indent, respelled, span},
     feed::{Fed, mnemonic},
 };
-
-/// What computes, and does nothing else.
-const COMPUTES: [&str; 19] = [
-    "setp",
-    "set",
-    "mov",
-    "add",
-    "sub",
-    "mul",
-    "mad",
-    "and",
-    "or",
-    "xor",
-    "not",
-    "shl",
-    "shr",
-    "min",
-    "max",
-    "cvt",
-    "selp",
-    "bfe",
-    "nanosleep",
-];
 
 /// A block that polls.
 pub struct Poll {
@@ -72,7 +52,8 @@ fn poll(
     let steps = fed.blocks[block].clone();
     let [event] = &after.blocks[block].events[..] else { return None };
     let (step, atomic) = (event.id?, event.atomic()?);
-    let acquires = matches!(atomic.op.operation, Operation::Load(_)) && atomic.op.ordering == Ordering::Acquire;
+    let acquires =
+        matches!(atomic.op.operation, ptx_lowering::Operation::Load(_)) && atomic.op.ordering == Ordering::Acquire;
     let last = steps.clone().next_back()?;
     let goes_round = matches!(&fed.flat.steps[last].action, Action::Jump(to, None) if matches!(to[..], [to] if fed.flat.labels[to].at == steps.start));
     if !acquires || atomic.is_volatile() || !goes_round || fed.flat.steps[last].guard.is_none() || !costs(&atomic.op) {
@@ -118,6 +99,14 @@ impl Poll {
     }
 }
 
+/// Whether an instruction computes its results from its operands, and does nothing else.
+fn computes(operation: &Operation) -> bool {
+    match operation {
+        Operation::Arithmetic(computation) => !computation.touches_carry(),
+        operation => matches!(operation, Operation::Mov(_) | Operation::Opaque(Opaque::Sleep, _)),
+    }
+}
+
 /// Whether a block may be executed once more, without any effect but what it reads.
 fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
     let all = &fed.flat.steps[steps.clone()];
@@ -127,7 +116,7 @@ fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
         let is_last = index + 1 == all.len();
         let mut reads = Vec::new();
         match &step.action {
-            Action::Compute(words, sources) if COMPUTES.contains(&words.split('.').next().unwrap_or_default()) => {
+            Action::Compute(operation, sources) if computes(operation) => {
                 reads.extend(sources.iter().flat_map(Operand::registers));
             }
             Action::Access(access) if access.kind == AccessKind::Ld => reads.extend(access.address.registers()),

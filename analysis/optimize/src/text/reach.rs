@@ -1,8 +1,10 @@
 //! Who can name a location.
 
 use ptx_isa::{
-    Code, Form, Function, Head, Line, Module, Runtime, Scope, Space,
+    AluOp, Code, Form, Function, Head, Line, ModifierKind, Module, Runtime, Scope, Space, Type,
+    arithmetic::Computation,
     flat::{Action, Flat, Library, Operand, Register},
+    operation::Operation,
 };
 use ptx_lowering::Target;
 use rustc_hash::FxHashSet;
@@ -122,18 +124,17 @@ fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) ->
         Operand::Address(base, _) => follow(base),
         Operand::Register(register) => {
             let Ok(Some(step)) = writers.one(*register) else { return false };
-            let Action::Compute(mnemonic, sources) = &flat.steps[step].action else { return false };
-            let words: Vec<&str> = mnemonic.split('.').collect();
-            match words[..] {
-                // What is converted is one of shared memory of the CTA, or else the program has no meaning.
-                ["cvta", "shared" | "shared::cta", ..] => true,
-                ["add", ..] => match &sources[..] {
+            let Action::Compute(operation, sources) = &flat.steps[step].action else { return false };
+            match operation {
+                // The converted address is one of shared memory of the CTA, or else the program has no meaning.
+                Operation::Cvta { to: false, space: Some(Space::Shared | Space::SharedCta) } => true,
+                Operation::Arithmetic(Computation::Alu(AluOp::Add, _)) => match &sources[..] {
                     [one, other] => {
                         follow(one) && is_offset(other, flat, writers) || follow(other) && is_offset(one, flat, writers)
                     }
                     _ => false,
                 },
-                ["mov", ..] => sources.first().is_some_and(follow),
+                Operation::Mov(_) => sources.first().is_some_and(follow),
                 _ => false,
             }
         }
@@ -147,9 +148,12 @@ fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
         Operand::Constant(_) => true,
         Operand::Register(register) => {
             let Ok(Some(step)) = writers.one(*register) else { return false };
-            let Action::Compute(mnemonic, _) = &flat.steps[step].action else { return false };
-            let words: Vec<&str> = mnemonic.split('.').collect();
-            matches!(words[..], ["mul", "wide", ..] | ["shl", ..] | ["cvt", "s64" | "u64", "s32" | "u32"])
+            let Action::Compute(Operation::Arithmetic(computation), _) = &flat.steps[step].action else { return false };
+            match computation {
+                Computation::Alu(op, _) => matches!(op, AluOp::MulWide | AluOp::Shl),
+                Computation::Cvt { to: Type::S64 | Type::U64, from: Type::S32 | Type::U32 } => true,
+                _ => false,
+            }
         }
         _ => false,
     }
@@ -172,21 +176,19 @@ fn obstacle(module: &Module) -> Option<String> {
         let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
         let lines = function.body.iter().flatten().filter(is_instruction);
         lines.zip(&flat.steps).find_map(|(line, step)| {
-            let why = match (&line.code, &step.action) {
-                (Code::Other(other), _) if other.base() == "mapa" => "maps shared memory of other CTAs".to_owned(),
-                (Code::Other(other), _) if other.mnemonic.contains("multicast::cluster") => {
+            let why = match &step.action {
+                Action::Compute(Operation::Mapa(_), _) => "maps shared memory of other CTAs".to_owned(),
+                Action::Asynchronous(form, _) if form.modifier(ModifierKind::Multicast).is_some() => {
                     "writes to shared memory of other CTAs".to_owned()
                 }
                 // A CTA may compute the address of another one's memory from its own.
-                (_, Action::Access(access)) if access.space == Some(Space::SharedCluster) => {
+                Action::Access(access) if access.space == Some(Space::SharedCluster) => {
                     names_others([&access.address], &flat, &writers)?
                 }
-                (Code::Other(other), Action::Asynchronous(_, operands))
-                    if other.mnemonic.contains("shared::cluster") =>
-                {
+                Action::Asynchronous(form, operands) if form.has("shared::cluster") => {
                     names_others(operands.iter().map(|(_, operand)| operand), &flat, &writers)?
                 }
-                (_, Action::Invoke { callee, .. }) if !known.contains(&**callee) && Runtime::of(callee).is_none() => {
+                Action::Invoke { callee, .. } if !known.contains(&**callee) && Runtime::of(callee).is_none() => {
                     "calls a function that may map shared memory of other CTAs".to_owned()
                 }
                 _ => return None,
@@ -215,10 +217,10 @@ fn is_own(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bo
         Operand::Address(base, _) => follow(base),
         Operand::Register(register) => {
             let Ok(Some(step)) = writers.one(*register) else { return false };
-            let Action::Compute(mnemonic, sources) = &flat.steps[step].action else { return false };
-            match (mnemonic.split('.').next(), &sources[..]) {
-                (Some("mov" | "cvta"), [source]) => follow(source),
-                (Some("add"), [one, other]) => {
+            let Action::Compute(operation, sources) = &flat.steps[step].action else { return false };
+            match (operation, &sources[..]) {
+                (Operation::Mov(_) | Operation::Cvta { .. }, [source]) => follow(source),
+                (Operation::Arithmetic(Computation::Alu(AluOp::Add, _)), [one, other]) => {
                     follow(one) && is_offset(other, flat, writers) || follow(other) && is_offset(one, flat, writers)
                 }
                 _ => false,

@@ -5,7 +5,7 @@ use ptx_isa::Space;
 use crate::in_flight::{record, resolve};
 use crate::{
     access::Lane,
-    code::{Given, LANES, Matrix, Reg, Source},
+    code::{Given, LANES, Matrix, MatrixCode, Reg, Source},
     exec::position,
     machine::{Cta, Machine},
     matrix::{
@@ -13,7 +13,7 @@ use crate::{
         fragment::{Lanes as Column, set},
         ldmatrix::{LdMatrix, movmatrix},
         mma::Mma,
-        wmma::{Wmma, WmmaFragment},
+        wmma::WmmaFragment,
     },
     memory::number,
     report::FindingKind,
@@ -28,27 +28,41 @@ impl Machine<'_> {
         let Some(group) = self.meet(cta, warp, index, live, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
-        let words: Vec<&str> = of.words.iter().map(String::as_str).collect();
-        let result = match words[..] {
-            ["ldmatrix", ..] => self.load_rows(cta, warp, &group, of, &words),
-            ["stmatrix", ..] => self.store_rows(cta, warp, &group, of, &words),
-            ["movmatrix", ..] => {
-                let source = self.registers_of(cta, warp, &group, of.operands.first());
-                let moved = source.first().map(movmatrix);
-                Self::give_registers(warp, &group, &of.results, &moved.into_iter().collect::<Vec<_>>());
+        let result = match &of.code {
+            Ok(code) => {
+                self.computed(cta, warp, &group, of, code);
                 Ok(())
             }
-            ["wmma", "mma", ..] => self.wmma_multiply(cta, warp, &group, of, &words),
-            ["wmma", ..] => self.wmma_move(cta, warp, &group, of, &words),
-            _ => self.mma(cta, warp, &group, of, &words),
+            Err(unsupported) => Err(unsupported),
         };
         if let Err(Unsupported(what)) = result {
             let zeros = vec![[0; LANES]; of.results.len()];
             Self::give_registers(warp, &group, &of.results, &zeros);
-            self.unknown(at, &what);
+            self.unknown(at, what);
         }
         let own = position(warp, lane);
         warp.groups[own].pc += 1;
+    }
+
+    fn computed(&mut self, cta: &mut Cta, warp: &mut Warp, group: &Group, of: &Matrix, code: &MatrixCode) {
+        match code {
+            MatrixCode::Ldmatrix(form) => self.load_rows(cta, warp, group, of, *form),
+            MatrixCode::Stmatrix(form) => self.store_rows(cta, warp, group, of, *form),
+            MatrixCode::Movmatrix => {
+                let source = self.registers_of(cta, warp, group, of.operands.first());
+                let moved = source.first().map(movmatrix);
+                Self::give_registers(warp, group, &of.results, &moved.into_iter().collect::<Vec<_>>());
+            }
+            MatrixCode::Wmma(form) => {
+                let operand = |index: usize| self.registers_of(cta, warp, group, of.operands.get(index));
+                let d = form.compute(&operand(0), &operand(1), &operand(2));
+                Self::give_registers(warp, group, &of.results, &d);
+            }
+            MatrixCode::Fragment { of: form, by_rows, is_store } => {
+                self.wmma_move(cta, warp, group, of, (*form, *by_rows, *is_store));
+            }
+            MatrixCode::Mma(form) => self.mma(cta, warp, group, of, form),
+        }
     }
 
     /// The registers of an operand, by lane.
@@ -74,19 +88,11 @@ impl Machine<'_> {
         }
     }
 
-    fn mma(
-        &mut self,
-        cta: &mut Cta,
-        warp: &mut Warp,
-        group: &Group,
-        of: &Matrix,
-        words: &[&str],
-    ) -> Result<(), Unsupported> {
-        let form = Mma::of(words.get(1..).unwrap_or(&[]))?;
+    fn mma(&self, cta: &Cta, warp: &mut Warp, group: &Group, of: &Matrix, form: &Mma) {
         let operand = |index: usize| self.registers_of(cta, warp, group, of.operands.get(index));
         let (a, b, c) = (operand(0), operand(1), operand(2));
         let mut d = vec![[0; LANES]; form.registers()[0]];
-        if words.iter().any(|word| *word == "sp" || word.starts_with("sp::")) {
+        if form.is_sparse() {
             let metadata = operand(3).first().copied().unwrap_or([0; LANES]);
             let selector = operand(4).first().map_or(0, |column| column[0] as u32);
             form.compute_sparse(&a, &metadata, selector, &b, &c, &mut d);
@@ -94,22 +100,6 @@ impl Machine<'_> {
             form.compute(&a, &b, &c, &mut d);
         }
         Self::give_registers(warp, group, &of.results, &d);
-        Ok(())
-    }
-
-    fn wmma_multiply(
-        &mut self,
-        cta: &mut Cta,
-        warp: &mut Warp,
-        group: &Group,
-        of: &Matrix,
-        words: &[&str],
-    ) -> Result<(), Unsupported> {
-        let form = Wmma::of(words.get(1..).unwrap_or(&[]))?;
-        let operand = |index: usize| self.registers_of(cta, warp, group, of.operands.get(index));
-        let d = form.compute(&operand(0), &operand(1), &operand(2));
-        Self::give_registers(warp, group, &of.results, &d);
-        Ok(())
     }
 
     /// An access of a lane of a matrix instruction: what is there, or what is written there.
@@ -141,43 +131,25 @@ impl Machine<'_> {
         }
     }
 
-    fn load_rows(
-        &mut self,
-        cta: &mut Cta,
-        warp: &mut Warp,
-        group: &Group,
-        of: &Matrix,
-        words: &[&str],
-    ) -> Result<(), Unsupported> {
-        let form = LdMatrix::of(words)?;
+    fn load_rows(&mut self, cta: &mut Cta, warp: &mut Warp, group: &Group, of: &Matrix, form: LdMatrix) {
         let mut rows = vec![[0; 16]; form.rows()];
         for lane in each(group.lanes).take_while(|lane| *lane < form.rows()) {
             let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
             let address = self.address_of(cta, warp, at, of);
-            if let Some(found) = self.of_row(cta, at, space_of(words), address, 16, None) {
+            if let Some(found) = self.of_row(cta, at, of.space, address, 16, None) {
                 rows[lane].copy_from_slice(&found);
             }
         }
         Self::give_registers(warp, group, &of.results, &form.load(&rows));
-        Ok(())
     }
 
-    fn store_rows(
-        &mut self,
-        cta: &mut Cta,
-        warp: &Warp,
-        group: &Group,
-        of: &Matrix,
-        words: &[&str],
-    ) -> Result<(), Unsupported> {
-        let form = LdMatrix::of(words)?;
+    fn store_rows(&mut self, cta: &mut Cta, warp: &Warp, group: &Group, of: &Matrix, form: LdMatrix) {
         let registers = self.registers_of_all(cta, warp, group, of);
         for (lane, row) in form.store(&registers).iter().enumerate() {
             let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
             let address = self.address_of(cta, warp, at, of);
-            self.of_row(cta, at, space_of(words), address, 16, Some(row));
+            self.of_row(cta, at, of.space, address, 16, Some(row));
         }
-        Ok(())
     }
 
     /// What stands behind the address.
@@ -200,10 +172,8 @@ impl Machine<'_> {
         warp: &mut Warp,
         group: &Group,
         of: &Matrix,
-        words: &[&str],
-    ) -> Result<(), Unsupported> {
-        let form = WmmaFragment::of(words.get(1..).unwrap_or(&[]))?;
-        let is_store = words.contains(&"store");
+        (form, by_rows, is_store): (WmmaFragment, bool, bool),
+    ) {
         let first = group.lanes.trailing_zeros() as usize;
         let at = |lane: usize| Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let address = self.address_of(cta, warp, at(first), of);
@@ -214,15 +184,15 @@ impl Machine<'_> {
             false => Vec::new(),
         };
         let mut loaded = vec![[0; LANES]; form.registers()];
-        for access in form.accesses(address, stride, words.contains(&"row")) {
+        for access in form.accesses(address, stride, by_rows) {
             let at = at(access.lane);
             let bytes = access.bytes as u64;
             if is_store {
                 let word = registers.get(access.register).map_or(0, |lanes| lanes[access.lane]) >> access.bit;
                 let data = word.to_le_bytes();
                 let data = &data[..access.bytes.min(8)];
-                self.of_row(cta, at, space_of(words), access.address, bytes, Some(data));
-            } else if let Some(found) = self.of_row(cta, at, space_of(words), access.address, bytes, None) {
+                self.of_row(cta, at, of.space, access.address, bytes, Some(data));
+            } else if let Some(found) = self.of_row(cta, at, of.space, access.address, bytes, None) {
                 let bits = access.bytes * 8;
                 let value = number(&found) as u64;
                 if let Some(register) = loaded.get_mut(access.register..) {
@@ -233,11 +203,5 @@ impl Machine<'_> {
         if !is_store {
             Self::give_registers(warp, group, &of.results, &loaded);
         }
-        Ok(())
     }
-}
-
-/// The state space among the words.
-fn space_of(words: &[&str]) -> Space {
-    words.get(1..).unwrap_or(&[]).iter().find_map(|word| word.parse().ok()).unwrap_or(Space::Generic)
 }

@@ -3,17 +3,28 @@
 use ptx_isa::{
     Asynchronous, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
-    flat::{self, AccessKind, Action, Flat, Leaving, Library, Operand},
+    flat::{self, AccessKind, Action, Elsewhere, Flat, Leaving, Library, Operand},
+    matrix::{MatrixForm, MatrixOp},
+    operation::{self, Opaque, Operation, Stack},
 };
 use rustc_hash::FxHashMap;
 
 use super::{
-    Access, Address, Barrier, Callee, Collective, Compute, Constants, Function, Given, Invoke, Matrix, Op, Operation,
-    Parameter, Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Step, Vote,
+    Access, Address, Barrier, Callee, Collective, Compute, Constants, Function, Given, Invoke, Matrix, MatrixCode, Op,
+    Parameter, Passed, Pc, Program, Reg, Source, Step,
     fast::fast,
     touched::{is_wgmma, reads},
 };
-use crate::memory::{generic, window};
+use crate::{
+    matrix::{
+        element::Unsupported,
+        ldmatrix::LdMatrix,
+        mma::Mma,
+        wmma::{Wmma, WmmaFragment},
+    },
+    memory::{generic, window},
+    report::SiteKind,
+};
 
 /// All bits of an address in shared memory but the lowest one of the CTA's rank.
 const PEER_MASK: u32 = 0xfeff_ffff;
@@ -38,9 +49,10 @@ pub fn decode(
     let mut program = Program::default();
     let mut shared = Shared::default();
     let names: FxHashMap<&str, usize> = functions.iter().enumerate().map(|(index, one)| (&*one.name, index)).collect();
-    let frames: Vec<Frame<'_>> = std::iter::zip(&functions, &flats)
+    let frames: Vec<Frame<'_>> = flats
+        .iter()
         .enumerate()
-        .map(|(index, (function, flat))| Frame::of(function, flat, index == 0, &names, global, &mut shared, place))
+        .map(|(index, flat)| Frame::of(flat, index == 0, &names, global, &mut shared, place))
         .collect();
     shared.lay_out(&mut program);
     for mut frame in frames {
@@ -117,7 +129,6 @@ fn natural(variable: &Variable) -> u64 {
 
 /// A function that is decoded.
 struct Frame<'f> {
-    function: &'f ptx_isa::Function,
     flat: &'f Flat,
     names: &'f FxHashMap<&'f str, usize>,
     is_kernel: bool,
@@ -130,7 +141,6 @@ struct Frame<'f> {
 
 impl<'f> Frame<'f> {
     fn of(
-        function: &'f ptx_isa::Function,
         flat: &'f Flat,
         is_kernel: bool,
         names: &'f FxHashMap<&'f str, usize>,
@@ -144,7 +154,6 @@ impl<'f> Frame<'f> {
             words += if register.bits > 64 { 2 } else { 1 };
         }
         let mut frame = Self {
-            function,
             flat,
             names,
             is_kernel,
@@ -228,11 +237,10 @@ impl<'f> Frame<'f> {
             let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
             program.masks_peers |= matches!(&op, Op::Compute(of) if of.sources.iter().any(masks));
             program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
-            let mnemonic = self.mnemonic(step);
-            if !mnemonic.is_empty() {
-                program.mnemonics.entry(step.at).or_insert_with(|| mnemonic.to_owned());
+            if !step.mnemonic.is_empty() {
+                program.mnemonics.entry(step.at).or_insert_with(|| step.mnemonic.to_string());
             }
-            program.steps.push(Step { at: step.at, guard, op });
+            program.steps.push(Step { at: step.at, kind: kind(&step.action), guard, op });
         }
     }
 
@@ -347,7 +355,7 @@ impl<'f> Frame<'f> {
 
     fn op(&self, step: &flat::Step, entry: Pc, constants: &Constants) -> Result<Op, String> {
         Ok(match &step.action {
-            Action::Compute(mnemonic, sources) => self.compute(mnemonic, sources, step, constants)?,
+            Action::Compute(operation, sources) => self.compute(operation, sources, step, constants)?,
             // A vector, such as a table of functions that execute by themselves, has no parameters to pass.
             Action::Pass { from, .. } => Op::Moves(std::iter::zip(self.regs(step), self.sources(from)).collect()),
             Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
@@ -370,14 +378,13 @@ impl<'f> Frame<'f> {
                 _ => return Err("a write to a parameter of the kernel".into()),
             },
             Action::Access(access) if access.kind == AccessKind::Matrix => {
-                let words = self.mnemonic(step).split('.').map(str::to_owned).collect();
+                let form = access.matrix.as_ref().ok_or_else(|| step.mnemonic.to_string())?;
                 let address = match access.names_space {
                     true => self.given(&access.address),
                     false => self.given_generic(&access.address),
                 };
                 let data = access.data.iter().map(|one| self.given(one));
-                let operands = std::iter::once(address).chain(data).collect();
-                Op::Matrix(Box::new(Matrix { words, results: self.regs(step), operands }))
+                self.matrix(form, std::iter::once(address).chain(data).collect(), step)
             }
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
@@ -386,7 +393,7 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
             }
-            Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
+            Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(super::Operation {
                 form: (**form).clone(),
                 arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
             })),
@@ -422,10 +429,8 @@ impl<'f> Frame<'f> {
                 Op::Invoke(Box::new(Invoke { callee, arguments, results }))
             }
             Action::Nothing => Op::Nothing,
-            Action::Elsewhere(mnemonic) if !mnemonic.starts_with("multimem") => {
-                Op::Texture(self.regs(step), mnemonic.clone())
-            }
-            Action::Elsewhere(mnemonic) | Action::Unknown(mnemonic) => return Err(mnemonic.clone()),
+            Action::Elsewhere(Elsewhere::Texture | Elsewhere::Surface) => self.texture(step),
+            Action::Elsewhere(Elsewhere::Multimem) | Action::Unknown => return Err(step.mnemonic.to_string()),
         })
     }
 
@@ -438,12 +443,6 @@ impl<'f> Frame<'f> {
             aligned: barrier.aligned,
         };
         Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
-    }
-
-    /// The instruction without its operands, as the text has it.
-    fn mnemonic(&self, step: &flat::Step) -> &'f str {
-        let line = self.function.body.as_ref().and_then(|body| body.get(step.at.id?.index as usize));
-        line.and_then(ptx_isa::Line::mnemonic).unwrap_or_default()
     }
 
     /// An access of the thread's own memory.
@@ -494,7 +493,7 @@ impl<'f> Frame<'f> {
         if access.kind == AccessKind::Discard {
             return Ok(self.discard(access));
         }
-        let unknown = || self.mnemonic(step).to_owned();
+        let unknown = || step.mnemonic.to_string();
         let ty = access.ty.ok_or_else(unknown)?;
         let mut data = self.sources(&access.data);
         let rmw = match access.kind {
@@ -533,62 +532,73 @@ impl<'f> Frame<'f> {
 
     fn compute(
         &self,
-        mnemonic: &str,
+        operation: &Operation,
         operands: &[Operand],
         step: &flat::Step,
         constants: &Constants,
     ) -> Result<Op, String> {
-        let words: Vec<&str> = mnemonic.split('.').collect();
-        let has = |word: &str| words.contains(&word);
         let results = self.regs(step);
-        let d = results.first().copied().flatten();
         let sources = self.sources(operands);
         let source = |index: usize| sources.get(index).copied().unwrap_or(Source::Nothing);
-        let space = || words.iter().find_map(|word| word.parse::<Space>().ok());
-        let unknown = || mnemonic.to_owned();
-        let Some(first) = d else {
-            // What has no result does nothing that is seen.
-            return Ok(match words[0] {
-                "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
-                _ if results.len() > 1 => self.computation(&words, &sources, step)?,
-                _ => Op::Nothing,
-            });
-        };
-        Ok(match words[0] {
-            "mov" => return self.moved(&words, operands, results, constants),
-            "cvta" => {
-                let space = if has("param") { Space::Generic } else { space().ok_or_else(unknown)? };
-                Op::Cvta { d: first, space, to: has("to"), a: source(0) }
+        match operation {
+            Operation::Collective { of, is_sync } => return self.collective(*of, *is_sync, &sources, step),
+            Operation::Stack(Stack::Restore) => return Ok(Op::Stack { d: None, a: source(0) }),
+            // An instruction without a result does nothing that is seen.
+            _ if results.iter().all(Option::is_none) => return Ok(Op::Nothing),
+            Operation::Mov(ty) => return self.moved(*ty, operands, step, constants),
+            Operation::Arithmetic(of) => return self.computation(*of, &sources, step),
+            Operation::Matrix(form) => {
+                return Ok(self.matrix(form, operands.iter().map(|one| self.given(one)).collect(), step));
             }
-            "isspacep" => {
-                // Parameters have a window of their own.
-                let space = if has("param") { Space::Const } else { space().ok_or_else(unknown)? };
-                Op::Isspacep { d: first, space, a: source(0) }
+            Operation::Opaque(Opaque::TextureQuery, _) => return Ok(self.texture(step)),
+            _ => {}
+        }
+        let Some(d) = results.first().copied().flatten() else { return Ok(Op::Nothing) };
+        Ok(match operation {
+            Operation::Cvta { to, space } => {
+                Op::Cvta { d, space: space.unwrap_or(Space::Generic), to: *to, a: source(0) }
             }
-            "mapa" => Op::Mapa { d: first, space: space().unwrap_or(Space::Generic), a: source(0), rank: source(1) },
-            "getctarank" => Op::Getctarank { d: first, space: space().unwrap_or(Space::Generic), a: source(0) },
-            "alloca" => Op::Alloca { d: first, bytes: source(0), align: source(1) },
-            "stacksave" => Op::Stack { d: Some(first), a: Source::Nothing },
-            "stackrestore" => Op::Stack { d: None, a: source(0) },
-            "activemask" => Op::Activemask(first),
-            "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
-            "txq" | "suq" | "istypep" => Op::Texture(results, mnemonic.to_owned()),
-            "createpolicy" => Op::Pack(first, 64, vec![Source::Number(0)], 1),
-            "mma" | "wmma" | "movmatrix" => Op::Matrix(Box::new(Matrix {
-                words: words.iter().map(|word| (*word).to_owned()).collect(),
-                results,
-                operands: operands.iter().map(|one| self.given(one)).collect(),
-            })),
-            _ => self.computation(&words, &sources, step)?,
+            // Parameters have a window of their own.
+            Operation::Isspacep(space) => Op::Isspacep { d, space: space.unwrap_or(Space::Const), a: source(0) },
+            Operation::Mapa(space) => {
+                Op::Mapa { d, space: space.unwrap_or(Space::Generic), a: source(0), rank: source(1) }
+            }
+            Operation::Getctarank(space) => Op::Getctarank { d, space: space.unwrap_or(Space::Generic), a: source(0) },
+            Operation::Activemask => Op::Activemask(d),
+            Operation::Stack(Stack::Allocate) => Op::Alloca { d, bytes: source(0), align: source(1) },
+            Operation::Stack(_) => Op::Stack { d: Some(d), a: Source::Nothing },
+            Operation::Opaque(Opaque::CachePolicy, _) => Op::Pack(d, 64, vec![Source::Number(0)], 1),
+            _ => return Err(step.mnemonic.to_string()),
         })
     }
 
-    fn computation(&self, words: &[&str], sources: &[Source], step: &flat::Step) -> Result<Op, String> {
-        let unknown = || words.join(".");
-        let of = Computation::of(words[0], &words[1..]).ok_or_else(unknown)?;
+    fn texture(&self, step: &flat::Step) -> Op {
+        Op::Texture(self.regs(step), step.mnemonic.to_string())
+    }
+
+    fn matrix(&self, form: &MatrixForm, operands: Vec<Given>, step: &flat::Step) -> Op {
+        let fragment = |fragment, is_store| {
+            let by_rows = form.by_rows.first() == Some(&true);
+            WmmaFragment::of(form, fragment).map(|of| MatrixCode::Fragment { of, by_rows, is_store })
+        };
+        let code = match form.op {
+            MatrixOp::Mma => Mma::of(form).map(MatrixCode::Mma),
+            MatrixOp::WmmaMma => Wmma::of(form).map(MatrixCode::Wmma),
+            MatrixOp::WmmaLoad(of) => fragment(of, false),
+            MatrixOp::WmmaStore(of) => fragment(of, true),
+            MatrixOp::Ldmatrix => LdMatrix::of(form).map(MatrixCode::Ldmatrix),
+            MatrixOp::Stmatrix => LdMatrix::of(form).map(MatrixCode::Stmatrix),
+            MatrixOp::Movmatrix => Some(MatrixCode::Movmatrix),
+        };
+        let code = code.ok_or_else(|| Unsupported::new(&*step.mnemonic));
+        let space = form.space.unwrap_or(Space::Generic);
+        Op::Matrix(Box::new(Matrix { code, space, results: self.regs(step), operands }))
+    }
+
+    fn computation(&self, of: Computation, sources: &[Source], step: &flat::Step) -> Result<Op, String> {
         let written = self.wide(step);
         if sources.len() > 5 || written.len() > 2 || !of.takes(sources.len()) {
-            return Err(unknown());
+            return Err(step.mnemonic.to_string());
         }
         let mut all = [Source::Nothing; 5];
         all[..sources.len()].copy_from_slice(sources);
@@ -597,18 +607,12 @@ impl<'f> Frame<'f> {
         let width = written.first().copied().flatten().map(|(_, bits)| bits);
         let fills = width.filter(|bits| ty.is_signed() && *bits > ty.bits()).map(|bits| (ty, bits));
         let is_fast = results[1].is_none() && sources.len() <= 3 && fills.is_none();
-        let fast = fast(of, &words.join(".")).filter(|_| is_fast);
+        let fast = fast(of).filter(|_| is_fast);
         Ok(Op::Compute(Box::new(Compute { of, fast, results, fills, sources: all, count: sources.len() })))
     }
 
-    fn moved(
-        &self,
-        words: &[&str],
-        operands: &[Operand],
-        results: Vec<Option<Reg>>,
-        constants: &Constants,
-    ) -> Result<Op, String> {
-        let ty = words.last().and_then(|word| word.parse::<Type>().ok()).ok_or_else(|| words.join("."))?;
+    fn moved(&self, ty: Type, operands: &[Operand], step: &flat::Step, constants: &Constants) -> Result<Op, String> {
+        let results = self.regs(step);
         let bits = ty.bits();
         Ok(match (operands, &results[..]) {
             ([Operand::Vector(parts)], [Some(d)]) => {
@@ -628,7 +632,7 @@ impl<'f> Frame<'f> {
                 };
                 Op::Compute(Box::new(Compute {
                     of,
-                    fast: fast(of, ""),
+                    fast: fast(of),
                     results: [Some(*d), None],
                     fills: None,
                     sources,
@@ -639,43 +643,40 @@ impl<'f> Frame<'f> {
                 let each = bits / results.len().max(1) as u32;
                 Op::Unpack(results, self.source(from), each)
             }
-            _ => return Err(words.join(".")),
+            _ => return Err(step.mnemonic.to_string()),
         })
     }
 
-    fn collective(&self, words: &[&str], sources: &[Source], results: Vec<Option<Reg>>) -> Result<Op, String> {
-        let unknown = || words.join(".");
-        let has = |word: &str| words.contains(&word);
-        let source = |index: usize| sources.get(index).copied().ok_or_else(unknown);
-        let ty = || words.iter().rev().find_map(|word| word.parse::<Type>().ok()).ok_or_else(unknown);
-        let is_sync = has("sync");
-        let (what, values) = match words[0] {
-            "vote" => {
-                const MODES: [(&str, Vote); 4] =
-                    [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uni), ("ballot", Vote::Ballot)];
-                let mode = MODES.iter().find(|(word, _)| has(word)).ok_or_else(unknown)?.1;
-                (Collective::Vote(mode, source(0)?), 1)
-            }
-            "shfl" => {
-                const MODES: [(&str, Shuffle); 4] = [
-                    ("up", Shuffle::Up),
-                    ("down", Shuffle::Down),
-                    ("bfly", Shuffle::Butterfly),
-                    ("idx", Shuffle::Index),
-                ];
-                let mode = MODES.iter().find(|(word, _)| has(word)).ok_or_else(unknown)?.1;
-                (Collective::Shuffle(mode, [source(0)?, source(1)?, source(2)?]), 3)
-            }
-            "match" => (Collective::Match { any: has("any"), ty: ty()?, value: source(0)? }, 1),
-            "redux" => {
-                let op = words.iter().find_map(|word| word.parse().ok()).ok_or_else(unknown)?;
-                let how = Reducing { abs: has("abs"), nan: has("NaN") };
-                (Collective::Redux(op, ty()?, source(0)?, how), 1)
-            }
-            _ => (Collective::Elect, 0),
+    fn collective(
+        &self,
+        of: operation::Collective,
+        is_sync: bool,
+        sources: &[Source],
+        step: &flat::Step,
+    ) -> Result<Op, String> {
+        let source = |index: usize| sources.get(index).copied().ok_or_else(|| step.mnemonic.to_string());
+        let count = match of {
+            operation::Collective::Shuffle(_) => 3,
+            operation::Collective::Elect => 0,
+            _ => 1,
         };
-        let mask = if is_sync { Some(source(values)?) } else { None };
-        Ok(Op::Collective(Box::new(what), mask, results))
+        let mut operands = [Source::Nothing; 3];
+        for (index, operand) in operands.iter_mut().enumerate().take(count) {
+            *operand = source(index)?;
+        }
+        let mask = if is_sync { Some(source(count)?) } else { None };
+        Ok(Op::Collective(Box::new(Collective::Of(of, operands)), mask, self.regs(step)))
+    }
+}
+
+fn kind(action: &Action) -> SiteKind {
+    match action {
+        Action::Asynchronous(form, arguments) => SiteKind::Asynchronous {
+            family: form.family(),
+            has_mbarrier: arguments.iter().any(|(role, _)| *role == Role::Barrier),
+        },
+        Action::Compute(Operation::Mov(_), _) => SiteKind::Move,
+        _ => SiteKind::Other,
     }
 }
 
@@ -695,7 +696,7 @@ fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
         || reports
         || form.modifier(ModifierKind::Report).is_some_and(|report| report != "mbarrier::report::disabled")
         || form.modifier(ModifierKind::Override).is_some()
-        || family.words().starts_with("mbarrier.") && form.modifier(ModifierKind::Multicast).is_some()
+        || family.is_mbarrier() && form.modifier(ModifierKind::Multicast).is_some()
         || family == Family::Tcgen05Commit && form.modifier(ModifierKind::Restriction).is_some()
         || matches!(
             family,

@@ -1,7 +1,10 @@
 //! What whole warps compute at once: the instructions that kernels have most. The others go through the arithmetic of `isa/` lane by
 //! lane, and so does each of these in a test, which compares the two.
 
+use std::sync::LazyLock;
+
 use ptx_isa::{AluOp, Cmp, Type, arithmetic::Computation};
+use rustc_hash::FxHashMap;
 
 /// How many lanes a warp has.
 pub const LANES: usize = 32;
@@ -29,17 +32,13 @@ fn f(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-fn d(bits: u64) -> f64 {
-    f64::from_bits(bits)
-}
-
 /// The bits of a result; PTX has one NaN of 32 bits.
 fn of_f(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits().into() }
 }
 
-/// The function of a computation, which has this mnemonic, if it has one.
-pub fn fast(of: Computation, mnemonic: &str) -> Option<Fast> {
+/// The function of a computation, if it has one.
+pub fn fast(of: Computation) -> Option<Fast> {
     match of {
         Computation::Alu(op, ty) if ty.element().is_none() && !ty.is_float() => match ty.bits() {
             32 if !matches!(op, AluOp::MulWide | AluOp::MadWide) || ty != Type::B32 => word(op, ty.is_signed()),
@@ -48,7 +47,7 @@ pub fn fast(of: Computation, mnemonic: &str) -> Option<Fast> {
         },
         Computation::Setp(cmp, ty) => compared(cmp, ty),
         Computation::Cvt { to, from } => converted(to, from),
-        _ => float(mnemonic),
+        _ => FLOATS.get(&of).copied(),
     }
 }
 
@@ -105,33 +104,30 @@ fn long(op: AluOp, signed: bool) -> Option<Fast> {
 }
 
 /// Arithmetic on numbers of 32 and 64 bits that is rounded to nearest even and flushes nothing.
-fn float(mnemonic: &str) -> Option<Fast> {
-    match mnemonic {
-        "add.f32" | "add.rn.f32" => lanes!(|a, b, _| of_f(f(a) + f(b))),
-        "sub.f32" | "sub.rn.f32" => lanes!(|a, b, _| of_f(f(a) - f(b))),
-        "mul.f32" | "mul.rn.f32" => lanes!(|a, b, _| of_f(f(a) * f(b))),
-        "fma.rn.f32" => lanes!(|a, b, c| of_f(f(a).mul_add(f(b), f(c)))),
-        "div.rn.f32" => lanes!(|a, b, _| of_f(f(a) / f(b))),
-        "neg.f32" => lanes!(|a, _, _| a & 0xffff_ffff ^ 0x8000_0000),
-        "abs.f32" => lanes!(|a, _, _| a & 0x7fff_ffff),
-        "mov.f32" => lanes!(|a, _, _| a & 0xffff_ffff),
-        "selp.f32" => lanes!(|a, b, c| (if c & 1 == 1 { a } else { b }) & 0xffff_ffff),
-        "selp.f64" => lanes!(|a, b, c| if c & 1 == 1 { a } else { b }),
-        "setp.lt.f32" => lanes!(|a, b, _| (f(a) < f(b)).into()),
-        "setp.le.f32" => lanes!(|a, b, _| (f(a) <= f(b)).into()),
-        "setp.gt.f32" => lanes!(|a, b, _| (f(a) > f(b)).into()),
-        "setp.ge.f32" => lanes!(|a, b, _| (f(a) >= f(b)).into()),
-        "setp.eq.f32" => lanes!(|a, b, _| (f(a) == f(b)).into()),
-        "setp.neu.f32" => lanes!(|a, b, _| (f(a) != f(b)).into()),
-        "setp.lt.f64" => lanes!(|a, b, _| (d(a) < d(b)).into()),
-        "setp.gt.f64" => lanes!(|a, b, _| (d(a) > d(b)).into()),
-        "cvt.rn.f32.s32" => lanes!(|a, _, _| u64::from((a as i32 as f32).to_bits())),
-        "cvt.rn.f32.u32" => lanes!(|a, _, _| u64::from((a as u32 as f32).to_bits())),
-        "cvt.rn.f32.s64" => lanes!(|a, _, _| u64::from((a as i64 as f32).to_bits())),
-        "cvt.rn.f32.u64" => lanes!(|a, _, _| u64::from((a as f32).to_bits())),
-        _ => None,
-    }
-}
+/// The functions of floating-point numbers, by the instructions that most kernels have.
+static FLOATS: LazyLock<FxHashMap<Computation, Fast>> = LazyLock::new(|| {
+    let all: [(&str, Option<Fast>); 13] = [
+        ("add.f32", lanes!(|a, b, _| of_f(f(a) + f(b)))),
+        ("sub.f32", lanes!(|a, b, _| of_f(f(a) - f(b)))),
+        ("mul.f32", lanes!(|a, b, _| of_f(f(a) * f(b)))),
+        ("fma.rn.f32", lanes!(|a, b, c| of_f(f(a).mul_add(f(b), f(c))))),
+        ("div.rn.f32", lanes!(|a, b, _| of_f(f(a) / f(b)))),
+        ("neg.f32", lanes!(|a, _, _| a & 0xffff_ffff ^ 0x8000_0000)),
+        ("abs.f32", lanes!(|a, _, _| a & 0x7fff_ffff)),
+        ("selp.f32", lanes!(|a, b, c| (if c & 1 == 1 { a } else { b }) & 0xffff_ffff)),
+        ("selp.f64", lanes!(|a, b, c| if c & 1 == 1 { a } else { b })),
+        ("cvt.rn.f32.s32", lanes!(|a, _, _| u64::from((a as i32 as f32).to_bits()))),
+        ("cvt.rn.f32.u32", lanes!(|a, _, _| u64::from((a as u32 as f32).to_bits()))),
+        ("cvt.rn.f32.s64", lanes!(|a, _, _| u64::from((a as i64 as f32).to_bits()))),
+        ("cvt.rn.f32.u64", lanes!(|a, _, _| u64::from((a as f32).to_bits()))),
+    ];
+    let function = |(spelled, function): (&str, Option<Fast>)| {
+        let mut words = spelled.split('.');
+        let computation = Computation::of(words.next()?, &words.collect::<Vec<_>>())?;
+        Some((computation, function?))
+    };
+    all.into_iter().filter_map(function).collect()
+});
 
 /// A comparison for each of the types that are compared alike.
 macro_rules! compare {
@@ -220,7 +216,7 @@ mod tests {
     fn check(mnemonic: &str, random: &mut Random) -> bool {
         let words: Vec<&str> = mnemonic.split('.').collect();
         let Some(of) = Computation::of(words[0], &words[1..]) else { return false };
-        let Some(function) = fast(of, mnemonic) else { return false };
+        let Some(function) = fast(of) else { return false };
         for _ in 0..64 {
             let columns = [0; 3].map(|_| [0; LANES].map(|_: u64| number(random)));
             let mut found = [0; LANES];

@@ -28,14 +28,11 @@ pub fn reads(op: &Op) -> Vec<Reg> {
         Op::Moves(all) => all.iter().map(|(_, source)| *source).collect(),
         Op::Access(of) => of.data.iter().copied().chain(of.swap).chain([of.address.base]).collect(),
         Op::Collective(of, mask, _) => {
-            use super::Collective::{Barrier, Elect, Match, Redux, Shuffle, Vote};
-            let mut sources: Vec<Source> = mask.iter().copied().collect();
-            match &**of {
-                Vote(_, source) | Redux(_, _, source, _) | Match { value: source, .. } => sources.push(*source),
-                Shuffle(_, all) => sources.extend(all),
-                Elect | Barrier => {}
-            }
-            sources
+            let operands = match &**of {
+                super::Collective::Of(_, operands) => &operands[..],
+                super::Collective::Barrier => &[],
+            };
+            mask.iter().chain(operands).copied().collect()
         }
         Op::Cvta { a, .. } | Op::Isspacep { a, .. } | Op::Getctarank { a, .. } => vec![*a],
         Op::Mapa { a, rank, .. } => vec![*a, *rank],

@@ -222,6 +222,7 @@ mod tests {
         let site = |line| Site {
             at: ptx_isa::InstPlace::line(line),
             source: None,
+            kind: crate::SiteKind::Other,
             instruction: "st".into(),
             thread: [0; 3],
             cta: [0; 3],

@@ -1,7 +1,7 @@
 //! The types of matrix elements, and their values.
 
 use half::{bf16, f16};
-use strum::{Display, EnumString};
+pub use ptx_isa::MatrixElement as Element;
 use thiserror::Error;
 
 /// An instruction, a form of it or a descriptor for which there are no values here.
@@ -15,28 +15,6 @@ impl Unsupported {
     }
 }
 
-/// The type of an element, by PTX's word.
-#[derive(Clone, Copy, Debug, Display, EnumString, PartialEq, Eq, Hash)]
-#[strum(serialize_all = "lowercase")]
-pub enum Element {
-    F16,
-    Bf16,
-    Tf32,
-    F32,
-    F64,
-    S8,
-    U8,
-    S4,
-    U4,
-    B1,
-    S32,
-    E4m3,
-    E5m2,
-    E2m3,
-    E3m2,
-    E2m1,
-}
-
 /// In which numbers a product is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
@@ -45,20 +23,33 @@ pub enum Numbers {
     Integer,
 }
 
-impl Element {
+/// The values of elements.
+pub trait Values: Copy {
     /// The bits from one element to the next in a register or in memory. The floats of 4 and 6 bits stand alone in a byte.
-    pub fn bits(self) -> usize {
+    fn bits(self) -> usize;
+    /// The numbers in which products of the elements are computed.
+    fn numbers(self) -> Numbers;
+    /// The value of an element that [`Numbers::Integer`] has.
+    fn integer(self, bits: u64) -> i64;
+    /// The value of an element that [`Numbers::Single`] has.
+    fn single(self, bits: u64) -> f32;
+    /// The element that is nearest to a sum, ties to even. Every NaN is the canonical one.
+    fn of_single(self, value: f32) -> u64;
+}
+
+impl Values for Element {
+    fn bits(self) -> usize {
         match self {
             Self::B1 => 1,
             Self::S4 | Self::U4 => 4,
             Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 | Self::E2m3 | Self::E3m2 | Self::E2m1 => 8,
-            Self::F16 | Self::Bf16 => 16,
+            Self::F16 | Self::Bf16 | Self::B16 => 16,
             Self::Tf32 | Self::F32 | Self::S32 => 32,
             Self::F64 => 64,
         }
     }
 
-    pub fn numbers(self) -> Numbers {
+    fn numbers(self) -> Numbers {
         match self {
             Self::F64 => Numbers::Double,
             Self::S8 | Self::U8 | Self::S4 | Self::U4 | Self::B1 | Self::S32 => Numbers::Integer,
@@ -66,8 +57,7 @@ impl Element {
         }
     }
 
-    /// The value of an element that [`Numbers::Integer`] has.
-    pub fn integer(self, bits: u64) -> i64 {
+    fn integer(self, bits: u64) -> i64 {
         match self {
             Self::S8 => i64::from(bits as u8 as i8),
             Self::S4 => i64::from(((bits << 4) as u8 as i8) >> 4),
@@ -76,8 +66,7 @@ impl Element {
         }
     }
 
-    /// The value of an element that [`Numbers::Single`] has.
-    pub fn single(self, bits: u64) -> f32 {
+    fn single(self, bits: u64) -> f32 {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f32(),
             Self::Bf16 => bf16::from_bits(bits as u16).to_f32(),
@@ -93,8 +82,7 @@ impl Element {
         }
     }
 
-    /// The element that is nearest to a sum, ties to even. Every NaN is the canonical one.
-    pub fn of_single(self, value: f32) -> u64 {
+    fn of_single(self, value: f32) -> u64 {
         match self {
             Self::F16 if value.is_nan() => 0x7fff,
             Self::F16 => u64::from(f16::from_f32(value).to_bits()),

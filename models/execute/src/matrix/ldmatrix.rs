@@ -1,8 +1,10 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: 8×8 matrices of 16-bit elements between rows in memory and fragments. Sections
 //! 9.7.14.5.15 to 9.7.14.5.17.
 
+use ptx_isa::matrix::{MatrixForm, MatrixShape};
+
 use super::{
-    element::Unsupported,
+    element::Element,
     fragment::{Lanes, get, set},
 };
 
@@ -17,18 +19,11 @@ pub struct LdMatrix {
 }
 
 impl LdMatrix {
-    /// Reads the words of the instruction: `sync`, `aligned`, `m8n8`, `x4`, `trans`, `shared`, `b16`.
-    ///
-    /// # Errors
-    ///
-    /// The matrices have elements of 8 bits or fewer, or there is no such form.
-    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
-        let has = |word: &str| modifiers.contains(&word);
-        let count = [("x1", 1), ("x2", 2), ("x4", 4)].iter().find(|(word, _)| has(word));
-        match count {
-            Some((_, count)) if has("m8n8") && has("b16") => Ok(Self { count: *count, transposed: has("trans") }),
-            _ => Err(Unsupported::new(format!("a matrix of .{}", modifiers.join(".")))),
-        }
+    /// The form, unless the matrices have elements of 8 bits or fewer, or there is no such form.
+    pub fn of(form: &MatrixForm) -> Option<Self> {
+        let is_square = form.shape == Some(MatrixShape { m: 8, n: 8, k: None });
+        let count = usize::from(form.count.filter(|count| matches!(count, 1 | 2 | 4))?);
+        (is_square && form.elements == [Element::B16]).then_some(Self { count, transposed: form.transposes })
     }
 
     /// How many registers there are, each for one matrix.

@@ -1,47 +1,39 @@
 //! `mma.sync` and `mma.sp`. Section 9.7.14.5.14 and 9.7.14.6.3.
 
-use std::str::FromStr;
+use ptx_isa::matrix::MatrixForm;
 
 use super::{
-    element::{Element, Numbers, Unsupported},
+    element::{Element, Numbers, Values},
     fragment::{Fragment, Lanes, Place, get, packed, set},
     product::{Bits, Product, Shape},
 };
 
-/// The shapes, and what each multiplies.
+/// The shapes, whether A is sparse, and the types that each multiplies.
 #[rustfmt::skip]
-const DENSE: [(&str, &[Element]); 15] = {
+const FORMS: [([usize; 3], bool, &[Element]); 21] = {
     use Element::*;
     [
-        ("m8n8k4",    &[F16]),
-        ("m8n8k4",    &[F64]),
-        ("m16n8k8",   &[F16]),
-        ("m16n8k16",  &[F16]),
-        ("m16n8k8",   &[Bf16]),
-        ("m16n8k16",  &[Bf16]),
-        ("m16n8k4",   &[Tf32, F64]),
-        ("m16n8k8",   &[Tf32, F64]),
-        ("m16n8k16",  &[S8, U8, E4m3, E5m2, F64]),
-        ("m8n8k16",   &[S8, U8]),
-        ("m16n8k32",  &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
-        ("m8n8k32",   &[S4, U4]),
-        ("m16n8k64",  &[S4, U4]),
-        ("m8n8k128",  &[B1]),
-        ("m16n8k128", &[B1]),
-    ]
-};
-
-/// More of them: the last dense one, and those of `mma.sp`.
-#[rustfmt::skip]
-const WIDE: [(&str, bool, &[Element]); 6] = {
-    use Element::*;
-    [
-        ("m16n8k256", false, &[B1]),
-        ("m16n8k8",   true,  &[Tf32]),
-        ("m16n8k16",  true,  &[F16, Bf16, Tf32]),
-        ("m16n8k32",  true,  &[F16, Bf16, S8, U8]),
-        ("m16n8k64",  true,  &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
-        ("m16n8k128", true,  &[S4, U4]),
+        ([8, 8, 4], false, &[F16]),
+        ([8, 8, 4], false, &[F64]),
+        ([16, 8, 8], false, &[F16]),
+        ([16, 8, 16], false, &[F16]),
+        ([16, 8, 8], false, &[Bf16]),
+        ([16, 8, 16], false, &[Bf16]),
+        ([16, 8, 4], false, &[Tf32, F64]),
+        ([16, 8, 8], false, &[Tf32, F64]),
+        ([16, 8, 16], false, &[S8, U8, E4m3, E5m2, F64]),
+        ([8, 8, 16], false, &[S8, U8]),
+        ([16, 8, 32], false, &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
+        ([8, 8, 32], false, &[S4, U4]),
+        ([16, 8, 64], false, &[S4, U4]),
+        ([8, 8, 128], false, &[B1]),
+        ([16, 8, 128], false, &[B1]),
+        ([16, 8, 256], false, &[B1]),
+        ([16, 8, 8], true, &[Tf32]),
+        ([16, 8, 16], true, &[F16, Bf16, Tf32]),
+        ([16, 8, 32], true, &[F16, Bf16, S8, U8]),
+        ([16, 8, 64], true, &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
+        ([16, 8, 128], true, &[S4, U4]),
     ]
 };
 
@@ -64,21 +56,14 @@ pub struct Mma {
 }
 
 impl Mma {
-    /// Reads the words of the instruction behind `mma`: `sync`, `aligned`, `m16n8k16`, `row`, `col`, `f32`, `f16`, `f16`, `f32`.
-    ///
-    /// # Errors
-    ///
-    /// It is block-scaled, or there is no such form.
-    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
-        let refused = || Unsupported::new(format!("mma.{}", modifiers.join(".")));
-        let has = |word: &str| modifiers.contains(&word);
-        let types: Vec<Element> = modifiers.iter().filter_map(|word| Element::from_str(word).ok()).collect();
-        let &[d, a, b, c] = types.as_slice() else { return Err(refused()) };
-        let word = modifiers.iter().find(|word| Shape::of(word).is_some()).ok_or_else(refused)?;
-        let shape = Shape::of(word).ok_or_else(refused)?;
-        let sparse = modifiers.iter().any(|word| *word == "sp" || word.starts_with("sp::"));
-        let forms = DENSE.iter().map(|(shape, types)| (shape, false, types));
-        let mut forms = forms.chain(WIDE.iter().map(|(shape, sparse, types)| (shape, *sparse, types)));
+    /// The form, unless it is block-scaled, or there is no such form.
+    pub fn of(form: &MatrixForm) -> Option<Self> {
+        let &[d, a, b, c] = &form.elements[..] else { return None };
+        let shape = Shape::of(form.shape?)?;
+        let sparse = form.is_sparse;
+        let known = FORMS.iter().any(|(own, is_sparse, types)| {
+            [shape.m, shape.n, shape.k] == *own && *is_sparse == sparse && types.contains(&a) && types.contains(&b)
+        });
         // Types mix within their numbers and width: a signed multiplicand with an unsigned one, one small float with another.
         let mixes = a == b || a.bits() == b.bits() && a.bits() <= 8;
         let accumulates = match a.numbers() {
@@ -87,18 +72,19 @@ impl Mma {
             Numbers::Single if matches!(a, Element::Bf16 | Element::Tf32) => [c, d] == [Element::F32; 2],
             Numbers::Single => [c, d].iter().all(|c| matches!(c, Element::F16 | Element::F32)),
         };
-        let known =
-            forms.any(|(name, s, types)| name == word && s == sparse && types.contains(&a) && types.contains(&b));
-        let scaled = modifiers.iter().any(|word| word.contains("block_scale") || word.starts_with("kind::mx"));
-        if !known || !mixes || !accumulates || scaled || a.numbers() != b.numbers() {
-            return Err(refused());
+        if !known || !mixes || !accumulates || form.is_scaled || a.numbers() != b.numbers() {
+            return None;
         }
         let mut product = Product::new(shape, [d, a, b, c]);
-        product.saturate = has("satfinite");
-        product.bits = if modifiers.iter().any(|word| word.starts_with("xor")) { Bits::Xor } else { Bits::And };
-        let mut layouts = modifiers.iter().filter_map(|word| ["col", "row"].iter().position(|layout| layout == word));
-        let rows = [layouts.next() != Some(0), layouts.next() == Some(1)];
-        Ok(Self { product, sparse, rows })
+        product.saturate = form.saturates;
+        product.bits = if form.combines_by_xor { Bits::Xor } else { Bits::And };
+        let layout = |index: usize| form.by_rows.get(index).copied();
+        Some(Self { product, sparse, rows: [layout(0) != Some(false), layout(1) == Some(true)] })
+    }
+
+    /// Whether A is stored without half of its elements.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
     }
 
     pub fn shape(&self) -> Shape {

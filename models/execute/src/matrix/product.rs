@@ -1,6 +1,8 @@
 //! The product itself, of matrices that are plain lists of elements.
 
-use super::element::{Element, Numbers};
+use ptx_isa::matrix::MatrixShape;
+
+use super::element::{Element, Numbers, Values};
 
 /// M, N and K, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,12 +13,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Reads `m16n8k16`. What an instruction has no shape for is refused: no dimension is 0 or above 256.
-    pub fn of(word: &str) -> Option<Self> {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=256).contains(n));
-        Some(Self { m: number(m)?, n: number(n)?, k: number(k)? })
+    /// The shape of a product; a matrix alone has none.
+    pub fn of(MatrixShape { m, n, k }: MatrixShape) -> Option<Self> {
+        Some(Self { m: m.into(), n: n.into(), k: k?.into() })
     }
 }
 

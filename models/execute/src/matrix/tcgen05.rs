@@ -1,7 +1,7 @@
 //! `tcgen05.mma` and `tcgen05.mma.ws`. Sections 9.7.16.4.2, 9.7.16.10.5 and 9.7.16.10.9.
 
 use super::{
-    element::{Element, Unsupported},
+    element::{Element, Unsupported, Values},
     product::{Product, Shape},
     shared::SharedMatrix,
     tensor::{Cell, LANES, TensorMemory},

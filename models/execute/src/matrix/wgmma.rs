@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
+use ptx_isa::matrix::MatrixShape;
+
 use super::{
-    element::{Element, Unsupported},
+    element::{Element, Unsupported, Values},
     fragment::{Fragment, Lanes, get, packed, set},
     product::{Bits, Product, Shape},
     shared::SharedMatrix,
@@ -48,7 +50,7 @@ impl Wgmma {
     /// It is sparse, or there is no such form.
     pub fn of(modifiers: &[&str], immediates: Immediates) -> Result<Self, Unsupported> {
         let refused = || Unsupported::new(format!("wgmma.{}", modifiers.join(".")));
-        let shape = modifiers.iter().find_map(|word| Shape::of(word)).ok_or_else(refused)?;
+        let shape = modifiers.iter().find_map(|word| Shape::of(MatrixShape::of(word)?)).ok_or_else(refused)?;
         let types: Vec<Element> = modifiers.iter().filter_map(|word| Element::from_str(word).ok()).collect();
         let &[d, a, b] = types.as_slice() else { return Err(refused()) };
         let known = FORMS.iter().any(|(k, multiplied, accumulators)| {

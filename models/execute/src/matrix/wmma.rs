@@ -4,10 +4,10 @@
 //! and D by rows and B by columns, an equal number in each lane; fragments of `.f16` that have more places than the matrix has
 //! elements begin again. One matrix has one layout, whatever its type: what a program does to each element of C is right for D.
 
-use std::str::FromStr;
+use ptx_isa::matrix::{Fragment, MatrixForm};
 
 use super::{
-    element::{Element, Unsupported},
+    element::{Element, Values},
     fragment::{Lanes, get, packed, set},
     product::{Bits, Product, Shape},
 };
@@ -40,16 +40,16 @@ pub struct Access {
 
 /// The shapes, and what each multiplies.
 #[rustfmt::skip]
-const FORMS: [(&str, &[Element]); 7] = {
+const FORMS: [([usize; 3], &[Element]); 7] = {
     use Element::*;
     [
-        ("m16n16k16", &[F16, Bf16, S8, U8]),
-        ("m32n8k16",  &[F16, Bf16, S8, U8]),
-        ("m8n32k16",  &[F16, Bf16, S8, U8]),
-        ("m16n16k8",  &[Tf32]),
-        ("m8n8k4",    &[F64]),
-        ("m8n8k32",   &[S4, U4]),
-        ("m8n8k128",  &[B1]),
+        ([16, 16, 16], &[F16, Bf16, S8, U8]),
+        ([32, 8, 16], &[F16, Bf16, S8, U8]),
+        ([8, 32, 16], &[F16, Bf16, S8, U8]),
+        ([16, 16, 8], &[Tf32]),
+        ([8, 8, 4], &[F64]),
+        ([8, 8, 32], &[S4, U4]),
+        ([8, 8, 128], &[B1]),
     ]
 };
 
@@ -63,30 +63,28 @@ fn accumulators(element: Element) -> &'static [Element] {
     }
 }
 
-/// What the shape among the words of an instruction multiplies, the shape, and the types.
-fn words(modifiers: &[&str]) -> Option<(&'static [Element], Shape, Vec<Element>)> {
-    let (shape, multiplied) = FORMS.iter().find(|(shape, _)| modifiers.contains(shape))?;
-    let types = modifiers.iter().filter_map(|word| Element::from_str(word).ok()).collect();
-    Some((multiplied, Shape::of(shape)?, types))
+/// The shape of a form, and the types that it multiplies.
+fn shape(form: &MatrixForm) -> Option<(Shape, &'static [Element])> {
+    let shape = Shape::of(form.shape?)?;
+    let (_, multiplied) = FORMS.iter().find(|(own, _)| [shape.m, shape.n, shape.k] == *own)?;
+    Some((shape, multiplied))
 }
 
 impl WmmaFragment {
-    /// Reads the words of a load or a store: `load`, `a`, `sync`, `aligned`, `row`, `m16n16k16`, `shared`, `f16`.
-    ///
-    /// # Errors
-    ///
-    /// There is no such form.
-    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
-        let refused = || Unsupported::new(format!("wmma.{}", modifiers.join(".")));
-        let (multiplied, shape, types) = words(modifiers).ok_or_else(refused)?;
-        let roles = [("a", Role::A), ("b", Role::B), ("c", Role::D), ("d", Role::D)];
-        let (_, role) = roles.into_iter().find(|(word, _)| modifiers.contains(word)).ok_or_else(refused)?;
-        let &[element] = types.as_slice() else { return Err(refused()) };
+    /// The fragment that a load or a store has, if there is such a form.
+    pub fn of(form: &MatrixForm, fragment: Fragment) -> Option<Self> {
+        let (shape, multiplied) = shape(form)?;
+        let role = match fragment {
+            Fragment::A => Role::A,
+            Fragment::B => Role::B,
+            Fragment::C | Fragment::D => Role::D,
+        };
+        let &[element] = &form.elements[..] else { return None };
         let known = match role {
             Role::D => multiplied.iter().any(|multiplied| accumulators(*multiplied).contains(&element)),
             _ => multiplied.contains(&element),
         };
-        if known { Ok(Self { role, shape, element }) } else { Err(refused()) }
+        known.then_some(Self { role, shape, element })
     }
 
     /// Rows and columns of the matrix.
@@ -152,28 +150,23 @@ impl WmmaFragment {
 pub struct Wmma(Product);
 
 impl Wmma {
-    /// Reads the words of the instruction: `mma`, `sync`, `aligned`, `row`, `col`, `m16n16k16`, `f32`, `f32` for `.f16`, with
-    /// the types of A and B between those of D and C for the others. The layouts of A and B do not matter to registers.
-    ///
-    /// # Errors
-    ///
-    /// There is no such form.
-    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
-        let refused = || Unsupported::new(format!("wmma.{}", modifiers.join(".")));
-        let (multiplied, shape, types) = words(modifiers).ok_or_else(refused)?;
-        let types = match *types.as_slice() {
+    /// The form, if there is such: two types for `.f16`, D and C, with the types of A and B between them for other products. The layouts
+    /// of A and B do not matter to registers.
+    pub fn of(form: &MatrixForm) -> Option<Self> {
+        let (shape, multiplied) = shape(form)?;
+        let types = match form.elements[..] {
             [d, c] => [d, Element::F16, Element::F16, c],
             [d, a, b, c] if a == b => [d, a, b, c],
-            _ => return Err(refused()),
+            _ => return None,
         };
         let [d, a, _, c] = types;
         if !multiplied.contains(&a) || ![c, d].iter().all(|c| accumulators(a).contains(c)) {
-            return Err(refused());
+            return None;
         }
         let mut product = Product::new(shape, types);
-        product.saturate = modifiers.contains(&"satfinite") && d == Element::S32;
-        product.bits = if modifiers.iter().any(|word| word.starts_with("xor")) { Bits::Xor } else { Bits::And };
-        Ok(Self(product))
+        product.saturate = form.saturates && d == Element::S32;
+        product.bits = if form.combines_by_xor { Bits::Xor } else { Bits::And };
+        Some(Self(product))
     }
 
     /// The fragments of D, A, B and C.

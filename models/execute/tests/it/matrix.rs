@@ -6,3 +6,9 @@ mod tensor;
 mod tile;
 mod wgmma;
 mod wmma;
+
+use ptx_isa::matrix::MatrixForm;
+
+fn form(mnemonic: &str) -> Option<MatrixForm> {
+    MatrixForm::of(&mnemonic.split('.').collect::<Vec<_>>())
+}

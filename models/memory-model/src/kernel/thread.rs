@@ -1,8 +1,9 @@
 //! A thread's code: the function that it runs, with all that it calls, in instructions of the model.
 
 use ptx_isa::{
-    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Special, Type, arithmetic,
+    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Space, Special, Type, arithmetic,
     flat::{self, AccessKind, Action, Flat, NotInlined, Step},
+    operation::{Opaque, Operation},
     syntax::Text,
 };
 
@@ -52,9 +53,6 @@ const MAX_STEPS: usize = 1 << 14;
 /// How far calls are followed.
 pub(super) const LIMITS: flat::Limits = flat::Limits { depth: MAX_DEPTH, recursion: MAX_DEPTH, lines: MAX_STEPS };
 
-/// Instructions that do nothing that a memory model could tell.
-const WITHOUT_EFFECT: [&str; 5] = ["nanosleep", "pmevent", "brkpt", "setmaxnreg", "nop"];
-
 /// Litmus tests have matrices of one element, kernels do not.
 const ASYNCHRONOUS: &str =
     "asynchronous operations are modelled in litmus tests, not in kernels: write their pattern as one";
@@ -83,7 +81,7 @@ pub(super) fn named(
                 }
             });
         }
-        maps |= matches!(&step.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa"));
+        maps |= matches!(&step.action, Action::Compute(Operation::Mapa(_), _));
     }
     if maps {
         flat.symbols.iter().for_each(|symbol| objects.map(symbol, thread, place));
@@ -218,7 +216,7 @@ impl Reader<'_, '_> {
                 return self.push(Instruction::Stop(Stop::Trap));
             }
             Action::Jump(targets, Some(index)) => return self.indexed_jump(targets, index),
-            Action::Compute(mnemonic, sources) if mnemonic.starts_with("mapa") => {
+            Action::Compute(Operation::Mapa(_), sources) => {
                 return self.mapped(step, sources).unwrap_or_else(|why| self.wrong(why));
             }
             Action::Jump(targets, None) => match targets[..] {
@@ -229,7 +227,7 @@ impl Reader<'_, '_> {
                 let target = label(self.thread(), END);
                 Ok(vec![Instruction::Branch { when: None, target }])
             }
-            Action::Compute(mnemonic, sources) => self.computed(mnemonic, sources, &step.writes),
+            Action::Compute(operation, sources) => self.computed(operation, sources, step),
             Action::Pass { ty, from } => self.passed(*ty, from, &step.writes),
             Action::Parameter { symbol, offset, ty } => self.parameter(*symbol, *offset, *ty, &step.writes),
             Action::Access(access) => self.access(access, &step.writes),
@@ -245,8 +243,8 @@ impl Reader<'_, '_> {
                 NotInlined::NotNamed if callee.starts_with('%') => "a call of what is not named".into(),
                 _ => format!("a call of `{}`, which the module does not define", shown(callee)),
             }),
-            Action::Unknown(mnemonic) | Action::Elsewhere(mnemonic) => {
-                Err(format!("`{mnemonic}` is no instruction of a litmus test"))
+            Action::Unknown | Action::Elsewhere(_) => {
+                Err(format!("`{}` is no instruction of a litmus test", step.mnemonic))
             }
             Action::ParameterAt { .. } => Err("a parameter whose address is in a register".into()),
             Action::Invoke { .. } | Action::Argument { .. } => Err("a call that is not inlined".into()),
@@ -314,41 +312,32 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn computed(
-        &mut self,
-        mnemonic: &str,
-        sources: &[flat::Operand],
-        writes: &[Option<flat::Register>],
-    ) -> Instructions {
-        let mut words = mnemonic.split('.');
-        let base = words.next().unwrap_or_default();
-        let words: Vec<&str> = words.collect();
-        if WITHOUT_EFFECT.contains(&base) {
-            return Ok(Vec::new());
-        }
-        match (base, &words[..], sources) {
-            ("cvta", _, [a, ..]) => {
+    fn computed(&mut self, operation: &Operation, sources: &[flat::Operand], step: &Step) -> Instructions {
+        let writes = &step.writes[..];
+        match (operation, sources) {
+            (Operation::Opaque(Opaque::Sleep | Opaque::Control, _), _) => Ok(Vec::new()),
+            (Operation::Cvta { .. }, [a, ..]) => {
                 Ok(vec![alu(Computation::MOV, Type::U64, self.result(writes)?, [self.value(a)?, NONE, NONE])])
             }
-            ("isspacep", [space], [a]) => self.in_space(space, a, writes),
-            ("mov", [ty], [flat::Operand::Vector(elements)]) => {
+            (Operation::Isspacep(space), [a]) => self.in_space(*space, a, writes),
+            (Operation::Mov(ty), [flat::Operand::Vector(elements)]) => {
                 let elements = elements.iter().map(|element| self.value(element)).collect::<Result<Vec<_>, _>>()?;
                 let d = self.result(writes)?;
-                packed(self.thread(), bits(ty), d, &elements)
+                packed(self.thread(), ty.bits(), d, &elements)
             }
-            ("mov", [ty], [whole]) if writes.len() > 1 => {
+            (Operation::Mov(ty), [whole]) if writes.len() > 1 => {
                 let results: Vec<_> = writes.iter().map(|result| result.map(|result| self.register(result))).collect();
                 let whole = self.value(whole)?;
-                unpacked(self.thread(), bits(ty), &results, whole)
+                unpacked(self.thread(), ty.bits(), &results, whole)
             }
-            ("mov", _, [flat::Operand::Address(base, offset)]) => {
+            (Operation::Mov(_), [flat::Operand::Address(base, offset)]) => {
                 let by = Operand::Immediate(offset.cast_unsigned());
                 let sources = [self.value(base)?, by, NONE];
                 Ok(vec![alu(Computation::Alu(AluOp::Add), Type::U64, self.result(writes)?, sources)])
             }
             _ => {
-                let unknown = || format!("`{mnemonic}` is not what the model computes: it has integers alone");
-                let (computation, ty) = computation(base, &words).ok_or_else(unknown)?;
+                let unknown = || format!("`{}` is not what the model computes: it has integers alone", step.mnemonic);
+                let (computation, ty) = computation(operation).ok_or_else(unknown)?;
                 if !computation.is_known(ty) || sources.len() != computation.arity() {
                     return Err(unknown());
                 }
@@ -362,8 +351,8 @@ impl Reader<'_, '_> {
     }
 
     /// `isspacep`: each state space has a part of the addresses.
-    fn in_space(&mut self, space: &str, a: &flat::Operand, writes: &[Option<flat::Register>]) -> Instructions {
-        let Some(region) = space.parse().ok().and_then(region) else { return Err("no state space of objects".into()) };
+    fn in_space(&mut self, space: Option<Space>, a: &flat::Operand, writes: &[Option<flat::Register>]) -> Instructions {
+        let Some(region) = space.and_then(region) else { return Err("no state space of objects".into()) };
         let (d, a, of) = (self.result(writes)?, self.value(a)?, self.scratch("%space"));
         let by = Operand::Immediate((ARRAY * REGION).ilog2().into());
         Ok(vec![
@@ -584,19 +573,14 @@ fn moved(d: Register, value: Operand, ty: Type, extends: bool) -> Instruction {
     alu(computation, ty, d, [value, NONE, NONE])
 }
 
-/// What a mnemonic and its modifiers compute, and on which type.
-fn computation(base: &str, words: &[&str]) -> Option<(Computation, Type)> {
-    Some(match arithmetic::Computation::of(base, words)? {
+/// The computation of the model, and its type.
+fn computation(operation: &Operation) -> Option<(Computation, Type)> {
+    Some(match operation.computation()? {
         arithmetic::Computation::Alu(op, ty) => (Computation::Alu(op), ty),
         arithmetic::Computation::Setp(cmp, ty) => (Computation::Setp(cmp), ty),
         arithmetic::Computation::Cvt { to, from } => (Computation::Cvt(to), from),
         _ => return None,
     })
-}
-
-/// The width of a type; 0 of what is none.
-fn bits(ty: &str) -> u32 {
-    ty.parse().map_or(0, Type::bits)
 }
 
 /// A name in a call, where each call has registers and labels of its own, and none is the end of the thread.

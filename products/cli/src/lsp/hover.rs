@@ -52,7 +52,7 @@ pub fn hover(text: &str, offset: usize) -> Option<About> {
     let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
     let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
     let modelled = format!("{own};").parse::<Sequence>().ok();
-    let said = modelled.and_then(|sequence| of_sequence(&sequence, &mnemonic, own, sm));
+    let said = modelled.and_then(|sequence| of_sequence(&sequence, own, sm));
     let said = said.unwrap_or_else(|| of_other(row, &mnemonic, found));
     let proxies = proxies(own);
     let proxy =
@@ -78,13 +78,13 @@ fn alone(instruction: &str, head: &str) -> Module {
 }
 
 /// What is said of an instruction that is modelled; nothing if what it orders is not known.
-fn of_sequence(sequence: &Sequence, mnemonic: &str, text: &str, sm: Option<Sm>) -> Option<Vec<String>> {
+fn of_sequence(sequence: &Sequence, text: &str, sm: Option<Sm>) -> Option<Vec<String>> {
     let instruction = sequence.instructions().next()?;
     let step = step(instruction)?;
     let module = alone(text, ".func");
     let stated = module.functions().flat_map(stated_operations).flat_map(|block| block.operations).next();
     let (order, rows) = match (&stated, step) {
-        (Some(op), _) => (order(op, mnemonic), rows(op, step)),
+        (Some(op), _) => (order(op, instruction.scope()), rows(op, step)),
         (None, Step::Ld(LdSem::Plain | LdSem::Weak) | Step::St(StSem::Plain | StSem::Weak)) => (WEAK.to_owned(), None),
         (None, _) => return None,
     };
@@ -94,9 +94,8 @@ fn of_sequence(sequence: &Sequence, mnemonic: &str, text: &str, sm: Option<Sm>) 
 }
 
 /// What an operation orders, and where it is.
-fn order(op: &AtomicOp, mnemonic: &str) -> String {
+fn order(op: &AtomicOp, written: Option<Scope>) -> String {
     let what = op.ordering.get_documentation().unwrap_or_default();
-    let written = mnemonic.split('.').find_map(|word| word.parse::<Scope>().ok());
     let scope = match (op.scope, written) {
         (SyncScope::Threads(scope), Some(written)) if written != scope => {
             format!(", scope `{written}`, which is as good as `{scope}` here")

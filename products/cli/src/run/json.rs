@@ -32,7 +32,7 @@ impl<'a> From<&'a Site> for JsonSite<'a> {
     fn from(site: &'a Site) -> Self {
         let source =
             |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
-        let Site { at, source: of, instruction, thread, cta } = site;
+        let Site { at, source: of, kind: _, instruction, thread, cta } = site;
         Self { line: at.line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
     }
 }

@@ -1,6 +1,6 @@
 //! What is computed of values: sums, products, fields of bits, choices.
 
-use super::{Atom, Facts, Literal, TERMS, Terms, Value, What, ones, wrapped};
+use super::{Atom, Facts, Function, Literal, TERMS, Terms, Value, What, ones, wrapped};
 use crate::kernel::Sum;
 
 /// By what a product with a constant divides that is shifted to the right by 32 and by `shift`, if by anything. Small values have
@@ -35,10 +35,9 @@ fn divisor_of(by: u64, shift: u32, most: u128) -> Option<i64> {
 
 impl Terms {
     /// Something that an instruction computes of values, of which no more is known than its facts.
-    pub fn computed(&mut self, word: &str, values: &[Value], facts: Facts) -> Value {
+    pub fn computed(&mut self, function: Function, values: &[Value], facts: Facts) -> Value {
         let block = self.block_of(values);
-        let word = self.word(word);
-        self.atom(What::Computed(word, values.to_vec()), Facts { block, ..facts })
+        self.atom(What::Computed(function, values.to_vec()), Facts { block, ..facts })
     }
 
     pub fn add(&mut self, a: Value, b: Value, bits: u32) -> Value {
@@ -81,7 +80,11 @@ impl Terms {
             }
         }
         if terms.len() > TERMS {
-            return self.computed(if factor == 1 { "add" } else { "sub" }, &[a, b], Facts::UNKNOWN);
+            return self.computed(
+                if factor == 1 { Function::Add } else { Function::Subtract },
+                &[a, b],
+                Facts::UNKNOWN,
+            );
         }
         let constant = wrapped(a_sum.constant.wrapping_add(b_sum.constant.wrapping_mul(factor)), bits);
         let sum = Sum { terms, constant };
@@ -124,7 +127,7 @@ impl Terms {
     fn divided_with_sign(&self, sum: &Sum<Atom>) -> Option<(Value, i64)> {
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let shifted = |quotient: Atom, sign: Atom| match (self.what(quotient), self.what(sign)) {
-            (What::Computed(word, of), &What::Field(signed, 31, 1)) if self.word_of(*word) == "sar" => {
+            (What::Computed(Function::ShiftRight, of), &What::Field(signed, 31, 1)) => {
                 let &[product, shift] = &of[..] else { return None };
                 Some((product, u32::try_from(self.known(shift)?).ok()?)).filter(|_| product == signed)
             }
@@ -134,7 +137,7 @@ impl Terms {
             shifted(a, b).or_else(|| shifted(b, a)).filter(|(_, shift)| sum.constant == 0 && *shift < 31)?;
         // Of a negative constant the factor itself is added, as it stands for one that is larger by 2^32.
         let upper = |atom: Atom| match self.what(atom) {
-            What::Computed(word, of) if self.word_of(*word) == "mulhi.s" => {
+            What::Computed(Function::MultiplyHigh { is_signed: true }, of) => {
                 Some((*of.first()?, self.known(*of.get(1)?)?))
             }
             _ => None,
@@ -171,7 +174,7 @@ impl Terms {
             1 => self.field(value, 0, by.trailing_zeros()),
             _ => {
                 let divisor = self.constant(by);
-                self.computed("rem", &[value, divisor], Facts::range(0, by - 1))
+                self.computed(Function::Remainder, &[value, divisor], Facts::range(0, by - 1))
             }
         };
         let remainder = self.scale(remainder, times, 64);
@@ -181,7 +184,7 @@ impl Terms {
     /// What is divided, and by what, of an atom that is a quotient.
     fn quotient(&self, atom: Atom) -> Option<(Value, i64)> {
         match self.what(atom) {
-            What::Computed(word, values) if self.word_of(*word) == "div" => {
+            What::Computed(Function::Divide, values) => {
                 let &[value, by] = &values[..] else { return None };
                 Some((value, self.known(by).filter(|by| *by > 1)?))
             }
@@ -205,7 +208,7 @@ impl Terms {
             false => Facts::range(0, i64::from(u32::MAX) / by),
         };
         let divisor = self.constant(by);
-        self.computed("div", &[value, divisor], facts)
+        self.computed(Function::Divide, &[value, divisor], facts)
     }
 
     /// The upper half of a product of 64 bits with a constant, which is a quotient or is shifted to be one.
@@ -216,7 +219,7 @@ impl Terms {
             Some(divisor) => self.divided(value, divisor),
             None => {
                 let by = self.constant(by);
-                self.computed("mulhi.u64", &[value, by], Facts::UNKNOWN)
+                self.computed(Function::MultiplyHighest, &[value, by], Facts::UNKNOWN)
             }
         }
     }
@@ -225,9 +228,8 @@ impl Terms {
     fn divided_by_product(&self, value: Value, low: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         if let [(atom, 1)] = sum.terms[..]
-            && let What::Computed(word, of) = self.what(atom)
+            && let What::Computed(Function::MultiplyHighest, of) = self.what(atom)
             && let &[dividend, by] = &of[..]
-            && self.word_of(*word) == "mulhi.u64"
             && sum.constant == 0
         {
             let divisor = divisor_of(self.known(by)?.cast_unsigned(), 64 + low, self.most(dividend))?;
@@ -270,7 +272,7 @@ impl Terms {
         let ends = [facts.low, facts.high].map(|end| ((i128::from(end) * i128::from(factor)) >> 32) as i64);
         let facts = if fits { Facts::range(ends[0].min(ends[1]), ends[0].max(ends[1])) } else { Facts::UNKNOWN };
         let by = self.constant(by);
-        self.computed(if is_signed { "mulhi.s" } else { "mulhi.u" }, &[value, by], facts)
+        self.computed(Function::MultiplyHigh { is_signed }, &[value, by], facts)
     }
 
     pub fn scale(&mut self, value: Value, factor: i64, bits: u32) -> Value {
@@ -293,7 +295,7 @@ impl Terms {
                     Ok(high) if x.low >= 0 && y.low >= 0 => Facts::range(0, high),
                     _ => Facts::UNKNOWN,
                 };
-                self.computed("mul", &pair, facts)
+                self.computed(Function::Multiply, &pair, facts)
             }
         }
     }
@@ -369,18 +371,14 @@ impl Terms {
             let inner = self.add(inner, rest, 64);
             return self.field(inner, inner_low + low, bits);
         }
-        if let Some(What::Computed(word, values)) = self.only(value)
+        if let Some(What::Computed(Function::MultiplyHigh { is_signed }, values)) = self.only(value)
             && let &[dividend, by] = &values[..]
             && let Some(by) = self.known(by)
             && low < 31
         {
             let small = self.facts(dividend);
             let is_small = small.low >= 0 && small.high < 1 << 31;
-            let divisor = match self.word_of(*word) {
-                "mulhi.u" => divisor(by, low, is_small),
-                "mulhi.s" if is_small => divisor(by, low, true),
-                _ => None,
-            };
+            let divisor = if *is_signed && !is_small { None } else { divisor(by, low, is_small) };
             if let Some(divisor) = divisor {
                 let quotient = self.divided(dividend, divisor);
                 return self.field(quotient, 0, bits);
@@ -406,7 +404,7 @@ impl Terms {
         let sum = self.sum(value);
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let halves = |half: Atom, upper: Atom| match (self.what(half), self.what(upper)) {
-            (What::Field(apart, 1, 31), What::Computed(word, of)) if self.word_of(*word) == "mulhi.u" => {
+            (What::Field(apart, 1, 31), What::Computed(Function::MultiplyHigh { is_signed: false }, of)) => {
                 let &[dividend, by] = &of[..] else { return None };
                 let is_apart = self.sum(dividend).plus(&Sum::of(upper), -1) == *self.sum(*apart);
                 Some((dividend, self.known(by).filter(|_| is_apart)?))
@@ -448,7 +446,7 @@ impl Terms {
             } else {
                 Facts::UNKNOWN
             };
-            return self.computed("and", &[a.min(b), a.max(b)], facts);
+            return self.computed(Function::And, &[a.min(b), a.max(b)], facts);
         };
         let mask = mask.cast_unsigned() & ones(bits);
         if let Some(number) = self.known(a) {
@@ -488,7 +486,7 @@ impl Terms {
         let known = self.constant(left);
         let possible = self.facts(inner).mask & left.cast_unsigned();
         let facts = Facts { mask: possible, ..Facts::range(0, possible.cast_signed()) };
-        let and = self.computed("and", &[inner, known], facts);
+        let and = self.computed(Function::And, &[inner, known], facts);
         self.scale(and, 1 << zeros, 64)
     }
 
@@ -499,7 +497,7 @@ impl Terms {
         if a == b {
             return a;
         }
-        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed("or", a, b))
+        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed(Function::Or, a, b))
     }
 
     pub fn xor(&mut self, a: Value, b: Value, bits: u32) -> Value {
@@ -513,7 +511,7 @@ impl Terms {
             return sum;
         }
         let (own, with) = if self.facts(a).mask <= self.facts(b).mask { (b, a) } else { (a, b) };
-        self.swizzled(own, with, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+        self.swizzled(own, with, bits).unwrap_or_else(|| self.mixed(Function::Xor, a, b))
     }
 
     /// An address of which lower bits are changed. What is a multiple of the power of two above them stays as it is; if the rest may be
@@ -549,7 +547,8 @@ impl Terms {
             return Some(self.add(upper, lower, bits));
         }
         let most = mask.cast_signed();
-        let apart = self.computed("swizzle", &[address, with], Facts { low: -most, high: most, ..Facts::UNKNOWN });
+        let apart =
+            self.computed(Function::Swizzle, &[address, with], Facts { low: -most, high: most, ..Facts::UNKNOWN });
         Some(self.add(address, apart, bits))
     }
 
@@ -558,7 +557,7 @@ impl Terms {
         (self.facts(a).mask & self.facts(b).mask == 0).then(|| self.add(a, b, bits))
     }
 
-    fn mixed(&mut self, word: &str, a: Value, b: Value) -> Value {
+    fn mixed(&mut self, function: Function, a: Value, b: Value) -> Value {
         let (x, y) = (self.facts(a), self.facts(b));
         let mask = x.mask | y.mask;
         let facts = if x.low >= 0 && y.low >= 0 {
@@ -566,7 +565,7 @@ impl Terms {
         } else {
             Facts::UNKNOWN
         };
-        self.computed(word, &[a.min(b), a.max(b)], facts)
+        self.computed(function, &[a.min(b), a.max(b)], facts)
     }
 
     /// The value in a register of so many bits. It is taken to fit.

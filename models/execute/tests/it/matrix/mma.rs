@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptx_execute::matrix::{
-    element::Element,
+    element::{Element, Values},
     ldmatrix::{LdMatrix, Row, movmatrix},
     mma::{Mma, Role},
 };
@@ -43,14 +43,12 @@ const FORMS: &[(&str, [usize; 4])] = &[
     ("m16n8k256.row.col.s32.b1.b1.s32.and.popc", [4, 4, 2, 4]),
 ];
 
-fn words(form: &str) -> Vec<&str> {
-    let mut words = vec!["sync", "aligned"];
-    words.extend(form.split('.'));
-    words
+fn read(form: &str) -> Option<Mma> {
+    Mma::of(&super::form(&format!("mma.sync.aligned.{form}"))?)
 }
 
 fn mma(form: &str) -> Mma {
-    Mma::of(&words(form)).unwrap_or_else(|error| panic!("{error}"))
+    read(form).unwrap_or_else(|| panic!("{form}"))
 }
 
 /// The manual's formulae, by the number of a lane and of an element.
@@ -205,7 +203,7 @@ fn what_is_no_form_is_refused_and_missing_registers_are_no_panic() {
         "m16n8k16.row.col.f32.s8.s8.f32",
         "",
     ] {
-        assert!(Mma::of(&words(form)).is_err(), "{form}");
+        assert!(read(form).is_none(), "{form}");
     }
     for (form, _) in FORMS {
         mma(form).compute(&[], &[], &[], &mut []);
@@ -282,6 +280,10 @@ fn a_sparse_product_is_that_of_the_matrix_with_its_zeros() {
 
 /// Matrices in memory, loaded as every kernel does it: A by four matrices, B, which is stored by columns, by two; or
 /// by rows, with `.trans`.
+fn ldmatrix(form: &str) -> Option<LdMatrix> {
+    LdMatrix::of(&super::form(&format!("ldmatrix.{form}"))?)
+}
+
 #[test]
 fn what_ldmatrix_loads_is_what_mma_multiplies() {
     let mut random = Random(3);
@@ -295,12 +297,12 @@ fn what_ldmatrix_loads_is_what_mma_multiplies() {
         bytes.try_into().unwrap()
     };
     let a_rows: Vec<Row> = (0..32).map(|lane| row(&a[lane % 16][lane / 16 * 8..][..8])).collect();
-    let a_registers = LdMatrix::of(&["sync", "aligned", "m8n8", "x4", "shared", "b16"]).unwrap().load(&a_rows);
+    let a_registers = ldmatrix("sync.aligned.m8n8.x4.shared.b16").unwrap().load(&a_rows);
     let by_rows: Vec<Row> = b.iter().map(|elements| row(elements)).collect();
     let by_columns: Vec<Row> =
         (0..16).map(|lane| row(&(0..8).map(|k| b[lane / 8 * 8 + k][lane % 8]).collect::<Vec<_>>())).collect();
-    let plain = LdMatrix::of(&["m8n8", "x2", "b16"]).unwrap();
-    let transposed = LdMatrix::of(&["m8n8", "x2", "trans", "b16"]).unwrap();
+    let plain = ldmatrix("m8n8.x2.b16").unwrap();
+    let transposed = ldmatrix("m8n8.x2.trans.b16").unwrap();
     assert_eq!((plain.rows(), plain.registers()), (16, 2));
     let expected = naive(16, 8, 16, |i, k| a_values[i][k], |k, j| b_values[k][j], |_, _| 0.0);
     for b_registers in [plain.load(&by_columns), transposed.load(&by_rows)] {
@@ -311,5 +313,5 @@ fn what_ldmatrix_loads_is_what_mma_multiplies() {
     assert_eq!(plain.store(&plain.load(&by_columns)), by_columns);
     assert_eq!(transposed.store(&transposed.load(&by_rows)), by_rows);
     assert_eq!(movmatrix(&plain.load(&by_rows)[1]), transposed.load(&by_rows)[1]);
-    assert!(LdMatrix::of(&["m16n16", "x1", "trans", "b8"]).is_err());
+    assert!(ldmatrix("m16n16.x1.trans.b8").is_none());
 }

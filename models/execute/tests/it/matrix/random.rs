@@ -1,7 +1,7 @@
 //! Elements of a type with small values, so that every sum is exact, and their values.
 
 use half::{bf16, f16};
-use ptx_execute::matrix::element::Element;
+use ptx_execute::matrix::element::{Element, Values};
 
 pub struct Random(pub u64);
 
@@ -17,6 +17,7 @@ impl Random {
         let value = f64::from(small);
         let float = |bits: u64| (bits, value);
         match element {
+            Element::B16 => panic!("it is moved, and not computed with"),
             Element::F16 => float(u64::from(f16::from_f64(value).to_bits())),
             Element::Bf16 => float(u64::from(bf16::from_f64(value).to_bits())),
             // Low bits that are not looked at.

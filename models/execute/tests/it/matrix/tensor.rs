@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use ptx_execute::matrix::{
-    element::Element,
+    element::{Element, Values},
     shared::{SharedMatrix, Swizzle},
     tcgen05::{Output, TensorMma},
     tensor::{COLUMNS, Cell, Copy, LANES, TensorMemory, Transfer, shift},

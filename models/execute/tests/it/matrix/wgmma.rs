@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use ptx_execute::matrix::{
-    element::Element,
+    element::{Element, Values},
     shared::{Bytes, SharedMatrix, Swizzle, merge},
     wgmma::{Immediates, Wgmma},
 };

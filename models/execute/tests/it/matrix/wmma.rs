@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use ptx_execute::matrix::{
-    element::Element,
+    element::{Element, Values},
     wmma::{Wmma, WmmaFragment},
 };
+use ptx_isa::matrix::MatrixOp;
 
 use super::random::{Random, naive, rounded, value};
 
@@ -47,13 +48,24 @@ fn at(by_rows: bool, stride: usize, bits: usize, row: usize, column: usize) -> u
     (if by_rows { row * stride + column } else { column * stride + row }) * bits
 }
 
+fn fragment(words: &str) -> Option<WmmaFragment> {
+    let form = super::form(&format!("wmma.{words}"))?;
+    match form.op {
+        MatrixOp::WmmaLoad(of) | MatrixOp::WmmaStore(of) => WmmaFragment::of(&form, of),
+        _ => None,
+    }
+}
+
+fn wmma(words: &str) -> Option<Wmma> {
+    Wmma::of(&super::form(&format!("wmma.{words}"))?)
+}
+
 /// A matrix in memory that is loaded: the registers and the values.
 fn load(shape: &str, role: &str, element: Element, by_rows: bool, random: &mut Random) -> (Vec<Lanes>, Vec<Vec<f64>>) {
     let (rows, columns) = size(shape, role);
     let name = element.to_string();
-    let fragment =
-        WmmaFragment::of(&["load", role, "sync", "aligned", if by_rows { "row" } else { "col" }, shape, &name])
-            .unwrap();
+    let layout = if by_rows { "row" } else { "col" };
+    let fragment = fragment(&format!("load.{role}.sync.aligned.{layout}.{shape}.{name}")).unwrap();
     let bits = element.bits();
     let stride = if by_rows { columns } else { rows } + if bits < 8 { 32 } else { 8 };
     let mut memory = vec![0u8; 0x8000];
@@ -92,10 +104,9 @@ fn what_is_loaded_multiplied_and_stored_is_the_naive_product() {
             let (a_registers, a_values) = load(shape, "a", *a, rows[0], &mut random);
             let (b_registers, b_values) = load(shape, "b", *b, rows[1], &mut random);
             let (c_registers, c_values) = load(shape, "c", *c, rows[2], &mut random);
-            let mut words = vec!["mma", "sync", "aligned", "row", "col", shape];
-            words.extend(types.split('.'));
-            words.extend(["xor", "popc"].iter().filter(|_| *a == Element::B1));
-            let wmma = Wmma::of(&words).unwrap();
+            let bits = if *a == Element::B1 { ".xor.popc" } else { "" };
+            let words = format!("mma.sync.aligned.row.col.{shape}.{types}{bits}");
+            let wmma = wmma(&words).unwrap();
             assert_eq!(wmma.fragments().map(|fragment| fragment.registers()), *registers, "{words:?}");
             let result = wmma.compute(&a_registers, &b_registers, &c_registers);
             let store = wmma.fragments()[0];
@@ -132,22 +143,17 @@ fn what_is_loaded_multiplied_and_stored_is_the_naive_product() {
 #[test]
 fn fragments_of_one_matrix_have_one_layout() {
     for shape in ["m16n16k16", "m32n8k16", "m8n32k16"] {
-        let [f16, f32] = ["f16", "f32"].map(|name| WmmaFragment::of(&["store", "d", shape, name]).unwrap());
+        let [f16, f32] = ["f16", "f32"].map(|name| fragment(&format!("store.d.{shape}.{name}")).unwrap());
         for (lane, index) in (0..32).flat_map(|lane| (0..8).map(move |index| (lane, index))) {
             assert_eq!(f16.place(lane, index), f32.place(lane, index));
         }
     }
-    for words in [
-        ["load", "a", "m16n16k16", "f32"],
-        ["load", "c", "m16n16k8", "f16"],
-        ["load", "x", "m16n16k16", "f16"],
-        ["load", "a", "m16n8k16", "f16"],
-    ] {
-        assert!(WmmaFragment::of(&words).is_err(), "{words:?}");
+    for words in ["load.a.m16n16k16.f32", "load.c.m16n16k8.f16", "load.x.m16n16k16.f16", "load.a.m16n8k16.f16"] {
+        assert!(fragment(words).is_none(), "{words}");
     }
-    assert!(Wmma::of(&["mma", "m16n16k16", "f32", "bf16", "f16", "f32"]).is_err());
-    assert!(Wmma::of(&["mma", "m16n16k8", "f32", "f32"]).is_err());
-    let wmma = Wmma::of(&["mma", "m16n16k16", "f32", "f32"]).unwrap();
+    assert!(wmma("mma.m16n16k16.f32.bf16.f16.f32").is_none());
+    assert!(wmma("mma.m16n16k8.f32.f32").is_none());
+    let wmma = wmma("mma.m16n16k16.f32.f32").unwrap();
     assert_eq!(wmma.compute(&[], &[], &[]), vec![[0; 32]; 8]);
     assert!(!wmma.fragments()[1].accesses(u64::MAX, Some(u64::MAX), true).is_empty());
 }
