@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cfg;
 mod inline;
 mod read;
 mod typed;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use self::cfg::{BasicBlock, Cfg};
 use crate::{
     asynchronous::{Asynchronous, Role},
     declaration::{Head, Variable},

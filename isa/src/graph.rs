@@ -32,6 +32,13 @@ pub fn reverse_post_order<N: IntoIterator<Item = usize>>(
     order
 }
 
+/// The nodes that lead to each, in ascending order, each as often as it does.
+pub fn previous<N: IntoIterator<Item = usize>>(count: usize, next: impl Fn(usize) -> N) -> Vec<Vec<usize>> {
+    let mut previous = vec![Vec::new(); count];
+    (0..count).for_each(|from| next(from).into_iter().for_each(|to| previous[to].push(from)));
+    previous
+}
+
 /// The nodes to which paths lead from some, these included. A path does not lead on from a node where it stops.
 pub fn reached<N: IntoIterator<Item = usize>>(
     count: usize,
@@ -76,10 +83,7 @@ pub fn dominators<N: IntoIterator<Item = usize>>(
             None => drop(stack.pop()),
         }
     }
-    let mut previous: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (from, node) in nodes.iter().enumerate() {
-        next(*node).into_iter().for_each(|to| previous[number[to]].push(from));
-    }
+    let previous = previous(nodes.len(), |from| next(nodes[from]).into_iter().map(|to| number[to]).collect::<Vec<_>>());
     let mut above = parent.clone();
     let mut semi: Vec<usize> = (0..nodes.len()).collect();
     let mut label = semi.clone();
@@ -200,6 +204,17 @@ pub fn components<N: IntoIterator<Item = usize>>(
             }
         }
     }
+    found
+}
+
+/// The [`components`] in which a path leads from a node back to it.
+pub fn loops<N: IntoIterator<Item = usize>>(
+    count: usize,
+    next: impl Fn(usize) -> N,
+    within: impl Fn(usize) -> bool,
+) -> Vec<Vec<usize>> {
+    let mut found = components(count, &next, within);
+    found.retain(|nodes| nodes.len() > 1 || next(nodes[0]).into_iter().any(|to| to == nodes[0]));
     found
 }
 

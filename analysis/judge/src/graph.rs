@@ -27,10 +27,7 @@ pub struct Exchange {
 impl Graph {
     /// The graph with these successors of each node.
     pub fn new(next: Vec<Vec<usize>>) -> Self {
-        let mut previous = vec![Vec::new(); next.len()];
-        for (node, next) in next.iter().enumerate() {
-            next.iter().for_each(|next| previous[*next].push(node));
-        }
+        let previous = graph::previous(next.len(), |node| next[node].iter().copied());
         Self { next, previous }
     }
 

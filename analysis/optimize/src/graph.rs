@@ -49,11 +49,7 @@ fn successors(function: &Function, block: usize) -> impl Iterator<Item = usize> 
 
 /// The blocks in front of each block, each once.
 pub fn predecessors(function: &Function) -> Vec<Vec<usize>> {
-    let mut predecessors = vec![Vec::new(); function.blocks.len()];
-    for from in 0..function.blocks.len() {
-        successors(function, from).for_each(|to| predecessors[to].push(from));
-    }
-    predecessors
+    graph::previous(function.blocks.len(), |from| successors(function, from))
 }
 
 /// The blocks that the entry reaches.
@@ -72,10 +68,7 @@ pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, 
     for depth in 0..DEEPEST {
         let mut inner = vec![false; function.blocks.len()];
         let before = found.len();
-        for mut blocks in graph::components(function.blocks.len(), next(function), |block| within[block]) {
-            if blocks.len() == 1 && !function.blocks[blocks[0]].next.contains(&blocks[0]) {
-                continue;
-            }
+        for mut blocks in graph::loops(function.blocks.len(), next(function), |block| within[block]) {
             blocks.sort_unstable();
             blocks.iter().for_each(|&block| (inner[block], depths[block]) = (true, depths[block] + 1));
             let region = Region { blocks, depth };

@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use ptx_isa::{
-    flat::{Action, Flat, Register, Step},
-    graph::{Dominance, dominators},
+    flat::{Action, BasicBlock, Cfg, Flat, Register, Step},
+    graph::{Dominance, components, dominators, previous, reached, reverse_post_order},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,62 +57,34 @@ impl Block {
     }
 }
 
-/// The blocks of a kernel, which begins with the first one.
+/// The blocks of a kernel, which begins with the first one. A barrier stands alone, so that a condition can lead around it.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
-    let ends = |at: usize| {
-        matches!(flat.steps[at].action, Action::Jump(..) | Action::Leave(_) | Action::Trap) || is_barrier(at)
-    };
-    let mut is_start = vec![false; flat.steps.len() + 1];
-    is_start[0] = true;
-    for label in &flat.labels {
-        is_start[label.at] = true;
-    }
-    for at in 0..flat.steps.len() {
-        if ends(at) {
-            is_start[at + 1] = true;
-            // A barrier stands alone, so that a condition can lead around it.
-            is_start[at] |= is_barrier(at);
-        }
-    }
-    let starts: Vec<usize> = (0..flat.steps.len()).filter(|at| is_start[*at]).collect();
-    let block_at = |step: usize| starts.partition_point(|start| *start < step).min(starts.len() - 1);
-    let mut blocks: Vec<Block> = Vec::new();
+    let cfg = Cfg::of(flat, &is_barrier);
     // Barriers, leaves and traps with a condition become blocks of their own behind all others.
     let mut more: Vec<Block> = Vec::new();
-    for (index, &start) in starts.iter().enumerate() {
-        let end = starts.get(index + 1).copied().unwrap_or(flat.steps.len());
-        let last = &flat.steps[end - 1];
-        let following = (index + 1).min(starts.len() - 1);
-        let before = start..start.max(end - 1);
-        let (steps, end) = match &last.action {
-            Action::Jump(labels, _) => {
-                let targets: Vec<usize> = labels.iter().map(|label| block_at(flat.labels[*label].at)).collect();
-                let end = match (last.guard, &targets[..]) {
-                    (Some((register, is)), [to]) => End::If(register, is, *to, following),
-                    (None, [to]) => End::Go(*to),
-                    _ => End::Any(targets.into_iter().chain(last.guard.map(|_| following)).collect()),
-                };
-                (before, end)
-            }
-            action if ends(end - 1) => {
-                let own = match action {
-                    Action::Leave(_) => End::Leave,
-                    Action::Trap => End::Trap,
-                    _ => End::Barrier(end - 1, following),
-                };
-                let own = match last.guard {
-                    None => own,
-                    Some((register, is)) => {
-                        more.push(Block { steps: 0..0, end: own });
-                        End::If(register, is, starts.len() + more.len() - 1, following)
-                    }
-                };
-                (before, own)
-            }
-            _ => (start..end, End::Go(following)),
+    let block = |block: &BasicBlock| {
+        let last = block.steps.end - 1;
+        let Step { action, guard, .. } = &flat.steps[last];
+        let own = match (action, &block.next[..]) {
+            (Action::Leave(_), _) => Some(End::Leave),
+            (Action::Trap, _) => Some(End::Trap),
+            (_, [following]) if is_barrier(last) => Some(End::Barrier(last, *following)),
+            _ => None,
         };
-        blocks.push(Block { steps, end });
-    }
+        let steps = if own.is_some() || action.jumps() { block.steps.start..last } else { block.steps.clone() };
+        let end = match (own, guard, &block.next[..]) {
+            (Some(own), Some((register, is)), [following]) => {
+                more.push(Block { steps: 0..0, end: own });
+                End::If(*register, *is, cfg.blocks.len() + more.len() - 1, *following)
+            }
+            (Some(own), ..) => own,
+            (None, Some((register, is)), [to, following]) => End::If(*register, *is, *to, *following),
+            (None, _, [to]) => End::Go(*to),
+            (None, _, all) => End::Any(all.to_vec()),
+        };
+        Block { steps, end }
+    };
+    let mut blocks: Vec<Block> = cfg.blocks.iter().map(block).collect();
     blocks.extend(more);
     while let Some((header, inner)) = shared_header(flat, &blocks) {
         let outer = blocks.len();
@@ -129,8 +101,7 @@ fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
     // An edge to the very first block has no block before it that could be redirected.
     let next = |block: usize| blocks[block].next();
     let dominance = Dominance::of(&dominators(blocks.len(), 0, next));
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
-    (0..blocks.len()).for_each(|from| next(from).into_iter().for_each(|to| before[to].push(from)));
+    let mut before = previous(blocks.len(), next);
     before.iter_mut().for_each(Vec::dedup);
     (1..blocks.len()).find_map(|header| {
         let is_end = |at: &usize| dominance.dominates(header, *at);
@@ -172,18 +143,10 @@ pub struct Body {
 impl Body {
     /// The way from the header to some blocks, with the blocks before each of them.
     fn of(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
-        let mut seen = FxHashSet::from_iter([header]);
-        let mut open = ends;
-        while let Some(block) = open.pop() {
-            if seen.insert(block) {
-                open.extend(&before[block]);
-            }
-        }
-        let (start, end) =
-            (seen.iter().min().copied().unwrap_or(header), seen.iter().max().map_or(header, |of| of + 1));
-        let mut is_in = vec![false; end - start];
-        seen.into_iter().for_each(|block| is_in[block - start] = true);
-        Self { start, is_in }
+        let seen = reached(before.len(), ends, |block| before[block].iter().copied(), |block| block == header);
+        let start = seen.iter().position(|is_in| *is_in).unwrap_or(header);
+        let end = seen.iter().rposition(|is_in| *is_in).unwrap_or(header);
+        Self { start, is_in: seen[start..=end].to_vec() }
     }
 
     /// Whether a block is in it.
@@ -226,19 +189,16 @@ impl Order {
     /// `None` where a loop has several beginnings.
     pub fn of(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
         let dominance = Dominance::of(&dominators(count, start, next));
-        let reached = ptx_isa::graph::reached(count, [start], next, |_| false);
+        let is_reached = reached(count, [start], next, |_| false);
         let is_back = |from: usize, to: usize| dominance.dominates(to, from);
         let forward = |from: usize| next(from).into_iter().filter(|to| !is_back(from, *to)).collect::<Vec<_>>();
         // Without the edges that go back, nothing goes round.
-        let components = ptx_isa::graph::components(count, forward, |node| reached[node]);
+        let components = components(count, forward, |node| is_reached[node]);
         if components.iter().any(|of| of.len() > 1) {
             return None;
         }
-        let order = ptx_isa::graph::reverse_post_order(count, start, forward);
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
-        for &from in &order {
-            next(from).into_iter().for_each(|to| before[to].push(from));
-        }
+        let order = reverse_post_order(count, start, forward);
+        let before = previous(count, |from| if is_reached[from] { next(from) } else { Vec::new() });
         let mut loops: Vec<Loop> = Vec::new();
         for &header in &order {
             let ends: Vec<usize> = before[header].iter().copied().filter(|from| is_back(*from, header)).collect();

@@ -192,10 +192,7 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
 /// end.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
-    let mut before = vec![Vec::new(); end + 1];
-    for (pc, next) in next.iter().enumerate() {
-        next.iter().for_each(|&to| before[to].push(pc));
-    }
+    let before = graph::previous(end + 1, |pc| next.get(pc).into_iter().flatten().copied());
     let after = graph::dominators(end + 1, end, |node| before[node].iter().copied());
     after.into_iter().take(end).map(|node| node.unwrap_or(end)).collect()
 }

@@ -416,11 +416,9 @@ fn loops(kernel: &Kernel, order: &[usize]) -> Vec<Option<usize>> {
     order.iter().enumerate().for_each(|(at, block)| position[*block] = at);
     let next = |block: usize| kernel.blocks[block].next.iter().map(|edge| edge.to);
     let mut loops = vec![None; count];
-    for members in graph::components(count, next, |block| position[block] != usize::MAX) {
+    for members in graph::loops(count, next, |block| position[block] != usize::MAX) {
         let first = members.iter().copied().min_by_key(|block| position[*block]);
-        if members.len() > 1 || next(members[0]).any(|to| to == members[0]) {
-            members.iter().for_each(|block| loops[*block] = first);
-        }
+        members.iter().for_each(|block| loops[*block] = first);
     }
     loops
 }

@@ -68,7 +68,8 @@ pub fn unread(step: &Step) -> Option<String> {
     })
 }
 
-/// The operands that an instruction reads.
+/// The operands whose values decide about events: addresses, masks, counts and sources of other values. [`Step::reads`] has the data of
+/// accesses, too: each register among these would be followed through all meetings, of which there is a limit, and change no event.
 pub fn sources(step: &Step) -> Vec<&Operand> {
     match &step.action {
         Action::Compute(_, sources) | Action::Pass { from: sources, .. } => sources.iter().collect(),

@@ -2,7 +2,7 @@
 
 use ptx_isa::{
     Family,
-    flat::{Action, Flat, Operand, Step},
+    flat::{Action, Cfg, Flat, Operand, Step},
     graph,
 };
 use rustc_hash::FxHashMap;
@@ -61,14 +61,7 @@ pub struct Graph {
 impl Graph {
     pub fn of(code: &Flat) -> Self {
         let mut blocks = reached(code);
-        let order: Vec<usize> = (0..blocks.len()).collect();
-        for &block in &order {
-            for next in blocks[block].next.clone() {
-                blocks[next].previous.push(block);
-            }
-        }
-        dominators(&mut blocks);
-        loops(&mut blocks);
+        relate(&mut blocks);
         let mut dominated = vec![Vec::new(); blocks.len()];
         for block in 1..blocks.len() {
             dominated[blocks[block].dominator].push(block);
@@ -80,43 +73,12 @@ impl Graph {
 
 /// The blocks that the first leads to.
 fn reached(code: &Flat) -> Vec<CodeBlock> {
-    let length = code.steps.len();
-    let mut begins = vec![false; length + 1];
-    begins[0] = true;
-    let place = |label: usize| code.labels.get(label).map_or(length, |label| label.at.min(length));
-    for (index, op) in code.steps.iter().enumerate() {
-        if let Action::Jump(targets, _) = &op.action {
-            targets.iter().for_each(|target| begins[place(*target)] = true);
-        }
-        if matches!(op.action, Action::Jump(..) | Action::Leave(_) | Action::Trap) {
-            begins[index + 1] = true;
-        }
-    }
-    let starts: Vec<usize> = (0..length).filter(|index| begins[*index]).collect();
-    let mut number = vec![usize::MAX; length + 1];
-    starts.iter().enumerate().for_each(|(block, start)| number[*start] = block);
-    let mut next: Vec<Vec<usize>> = Vec::with_capacity(starts.len());
-    for (block, start) in starts.iter().enumerate() {
-        let end = starts.get(block + 1).copied().unwrap_or(length);
-        let mut all = Vec::new();
-        let last = &code.steps[end - 1];
-        if let Action::Jump(targets, _) = &last.action {
-            all.extend(targets.iter().map(|target| number[place(*target)]));
-        }
-        let goes_on =
-            last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave(_) | Action::Trap);
-        if goes_on {
-            all.push(number[end]);
-        }
-        all.retain(|block| *block != usize::MAX);
-        debug_assert!(end > *start);
-        next.push(all);
-    }
-    if starts.is_empty() {
+    let cfg = Cfg::of(code, |_| false);
+    if cfg.blocks.is_empty() {
         return vec![CodeBlock::default()];
     }
-    let ends = |block: usize| starts.get(block + 1).copied().unwrap_or(length);
-    let blocks = in_order(&next, |block| (starts[block]..ends(block), 0));
+    let next: Vec<_> = cfg.blocks.iter().map(|block| block.next.clone()).collect();
+    let blocks = in_order(&next, |block| (cfg.blocks[block].steps.clone(), 0));
     let content: Vec<_> = blocks.iter().map(|block| content(&code.steps[block.ops.clone()])).collect();
     let rounds = first_rounds(blocks.iter().map(|block| block.next.clone()).collect(), &content);
     if rounds.of.len() == blocks.len() {
@@ -149,16 +111,15 @@ fn content(ops: &[Step]) -> BlockContent {
     BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
-fn dominators(blocks: &mut [CodeBlock]) {
-    let found = graph::dominators(blocks.len(), 0, |block| blocks[block].next.iter().copied());
-    blocks.iter_mut().zip(found).for_each(|(block, dominator)| block.dominator = dominator.unwrap_or(0));
-}
-
-/// Marks what is in a strongly connected component with an edge.
-fn loops(blocks: &mut [CodeBlock]) {
-    for members in graph::components(blocks.len(), |block| blocks[block].next.iter().copied(), |_| true) {
-        let is_loop = members.len() > 1 || blocks[members[0]].next.contains(&members[0]);
-        members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
+/// Finds what comes before each block, what dominates it, and whether it is in a loop.
+fn relate(blocks: &mut [CodeBlock]) {
+    let next = |block: usize| blocks[block].next.iter().copied();
+    let previous = graph::previous(blocks.len(), next);
+    let dominators = graph::dominators(blocks.len(), 0, next);
+    let loops = graph::loops(blocks.len(), next, |_| true);
+    loops.into_iter().flatten().for_each(|block| blocks[block].is_in_loop = true);
+    for (block, (previous, dominator)) in blocks.iter_mut().zip(previous.into_iter().zip(dominators)) {
+        (block.previous, block.dominator) = (previous, dominator.unwrap_or(0));
     }
 }
 

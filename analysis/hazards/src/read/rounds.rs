@@ -3,6 +3,8 @@
 //! Such a loop works on the elements of a ring: what one round copies, a later one reads. In the first rounds all indexes are numbers,
 //! so that it is known which round uses which element. Behind them the loop stands as it was.
 
+use ptx_isa::graph;
+
 /// How many rounds become blocks of their own: rings have seldom more elements.
 const ROUNDS: usize = 4;
 
@@ -42,34 +44,18 @@ pub fn first_rounds(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
 
 /// The innermost loops that wait, each with the block at which it begins.
 fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<usize>)> {
-    let mut previous = vec![Vec::new(); next.len()];
-    let mut ends: Vec<Vec<usize>> = vec![Vec::new(); next.len()];
-    for (block, next) in next.iter().enumerate() {
-        for &to in next {
-            previous[to].push(block);
-            if to <= block {
-                ends[to].push(block);
-            }
-        }
-    }
+    let previous = graph::previous(next.len(), |block| next[block].iter().copied());
     let mut loops: Vec<(usize, Vec<usize>)> = Vec::new();
-    // The head of the loop that each block was last found in.
-    let mut within = vec![usize::MAX; next.len()];
     let mut is_taken = vec![false; next.len()];
     // Inner loops come first.
-    for head in (1..next.len()).rev().filter(|head| !ends[*head].is_empty()) {
-        within[head] = head;
-        let (mut body, mut open) = (vec![head], ends[head].clone());
-        while let Some(block) = open.pop() {
-            if std::mem::replace(&mut within[block], head) != head {
-                body.push(block);
-                open.extend(&previous[block]);
-            }
-        }
+    for head in (1..next.len()).rev() {
+        let ends = previous[head].iter().copied().filter(|end| *end >= head);
+        let before = |block: usize| previous[block].iter().copied();
+        let is_in = graph::reached(next.len(), ends, before, |block| block == head);
+        let body: Vec<usize> = (0..next.len()).filter(|block| is_in[*block]).collect();
         // If the loop has another entrance, the search has come back to the entry of the kernel.
-        if within[0] != head && body.iter().any(|block| waits(*block)) && !body.iter().any(|block| is_taken[*block]) {
+        if !is_in[0] && body.iter().any(|block| waits(*block)) && !body.iter().any(|block| is_taken[*block]) {
             body.iter().for_each(|block| is_taken[*block] = true);
-            body.sort_unstable();
             loops.push((head, body));
         }
     }

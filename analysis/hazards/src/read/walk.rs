@@ -294,7 +294,7 @@ impl Walker<'_> {
             self.op(block, index);
         }
         if let Some(last) = own.ops.clone().last()
-            && matches!(self.code.steps[last].action, Action::Jump(..) | Action::Leave(_) | Action::Trap)
+            && self.code.steps[last].action.jumps()
         {
             self.walked.branches[block] = self.guard(&self.code.steps[last]);
         }

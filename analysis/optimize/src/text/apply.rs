@@ -191,7 +191,7 @@ impl Applier<'_, '_> {
     }
 
     fn is_jump(&self, step: usize) -> bool {
-        matches!(self.fed.flat.steps[step].action, Action::Jump(..) | Action::Leave(_) | Action::Trap)
+        self.fed.flat.steps[step].action.jumps()
     }
 
     fn in_front(&mut self, step: usize, fence: &str) {
@@ -227,7 +227,7 @@ impl Applier<'_, '_> {
                     _ => return None,
                 }
             }
-            Action::Jump(..) | Action::Leave(_) | Action::Trap => match falls && step.guard.is_some() {
+            action if action.jumps() => match falls && step.guard.is_some() {
                 true => self.behind(last, &fences),
                 false => return None,
             },

@@ -1,12 +1,13 @@
 //! A function of PTX as the optimizer sees it.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::ops::Range;
 
 use crate::{Address, Atomic, Block, End, Event, EventKind, Function};
+use itertools::Itertools;
 use ptx_isa::{
     self as ptx, AtomOp, Cmp, Code, FenceSem, Line, Sem, Space,
     arithmetic::Computation,
-    flat::{self, AccessKind, Action, Flat, Library, Operand},
+    flat::{self, AccessKind, Action, BasicBlock, Cfg, Flat, Library, Operand},
 };
 use ptx_lowering::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type};
 use rustc_hash::FxHashMap;
@@ -36,65 +37,45 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     let mut reader = Reader { flat: &flat, lines: &lines, reach, writers: &writers, values: FxHashMap::default() };
     let mut kinds: Vec<Option<EventKind>> = (0..lines.len()).map(|index| reader.kind(index)).collect();
     kinds.push(None);
-    let is_guarded = |step: usize| kinds[step].is_some() && flat.steps[step].guard.is_some();
+    let is_guarded: Vec<bool> =
+        kinds.iter().zip(&flat.steps).map(|(kind, step)| kind.is_some() && step.guard.is_some()).collect();
 
-    let mut leaders = BTreeSet::from([0, lines.len()]);
-    leaders.extend(flat.labels.iter().map(|label| label.at));
-    for (index, step) in flat.steps.iter().enumerate().take(lines.len()) {
-        if matches!(step.action, Action::Jump(..) | Action::Leave(_) | Action::Trap) {
-            leaders.insert(index + 1);
-        }
-        if is_guarded(index) {
-            leaders.extend([index, index + 1]);
-        }
-    }
-    let starts: Vec<usize> = leaders.into_iter().collect();
+    // What is executed under a guard stands alone, and so does the end.
+    let cfg = Cfg::of(&flat, |step| is_guarded[step] || step == lines.len());
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut begins = FxHashMap::default();
-    for (number, &start) in starts.iter().enumerate() {
-        begins.insert(start, blocks.len());
-        let end = starts.get(number + 1).copied().unwrap_or(start);
+    for BasicBlock { steps, .. } in &cfg.blocks {
+        begins.insert(steps.start, blocks.len());
         // In front of what is executed under a guard stands a block that leads there, or past it.
-        if is_guarded(start) {
-            blocks.push(start..start);
+        if is_guarded[steps.start] {
+            blocks.push(steps.start..steps.start);
         }
-        blocks.push(start..end);
+        // The end is no instruction.
+        blocks.push(steps.start..steps.end.min(lines.len()));
     }
     // Where a guarded instruction leaves the function, and where it traps.
     let [leaves, traps] = [blocks.len(), blocks.len() + 1];
     blocks.extend([0..0, 0..0]);
-
-    let mut made = Vec::with_capacity(blocks.len());
-    for (number, steps) in blocks.iter().enumerate() {
-        let mut block = Block::default();
-        match () {
-            () if number == leaves => {}
-            () if number == traps => block.end = End::Never,
-            () if steps.start == lines.len() => {}
-            () if steps.is_empty() => block.next = vec![number + 1, begins[&(steps.start + 1)]],
-            () => {
-                let last = &flat.steps[steps.end - 1];
-                let falls = begins[&steps.end];
-                let (mut next, end) = match &last.action {
-                    Action::Jump(labels, _) => {
-                        (labels.iter().map(|label| begins[&flat.labels[*label].at]).collect(), End::Return)
-                    }
-                    Action::Leave(_) if last.guard.is_some() => (vec![leaves], End::Return),
-                    Action::Trap if last.guard.is_some() => (vec![traps], End::Return),
-                    Action::Leave(_) => (Vec::new(), End::Return),
-                    Action::Trap => (Vec::new(), End::Never),
-                    _ => (vec![falls], End::Return),
-                };
-                if last.guard.is_some() && !next.contains(&falls) {
-                    next.push(falls);
-                }
-                next.dedup();
-                (block.next, block.end) = (next, end);
-                let events = steps.clone().filter_map(|step| Some(Event { id: Some(step), kind: kinds[step].take()? }));
-                block.events = events.collect();
-            }
+    let mut made = vec![Block::default(); blocks.len()];
+    made[traps].end = End::Never;
+    for BasicBlock { steps, next } in &cfg.blocks {
+        let mut number = begins[&steps.start];
+        let last = &flat.steps[steps.end - 1];
+        let next = next.iter().map(|next| begins[&cfg.blocks[*next].steps.start]);
+        if is_guarded[steps.start] {
+            made[number].next = [number + 1].into_iter().chain(next.clone()).collect();
+            number += 1;
         }
-        made.push(block);
+        let (out, end) = match last.action {
+            Action::Leave(_) => (Some(leaves), End::Return),
+            Action::Trap => (Some(traps), End::Never),
+            _ => (None, End::Return),
+        };
+        let block = &mut made[number];
+        block.next = out.filter(|_| last.guard.is_some()).into_iter().chain(next).unique().collect();
+        block.end = if last.guard.is_some() { End::Return } else { end };
+        let events = steps.clone().filter_map(|step| Some(Event { id: Some(step), kind: kinds[step].take()? }));
+        block.events = events.collect();
     }
     let mut fed = Fed {
         function: Function {
