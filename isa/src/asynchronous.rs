@@ -17,6 +17,7 @@
 //! ```
 
 mod argument;
+pub mod effects;
 mod family;
 mod forms;
 mod grammar;
@@ -143,10 +144,7 @@ impl Asynchronous {
 
     /// The state spaces that are written; of two, the first is that of the destination.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
-        self.modifiers
-            .iter()
-            .filter(|word| ModifierKind::of(word) == ModifierKind::Space)
-            .filter_map(|word| word.parse().ok())
+        kind::spaces(&self.modifiers)
     }
 
     /// How many CTAs take part: the number of `.cta_group::`.
@@ -170,15 +168,6 @@ impl Asynchronous {
             Argument::Address(address) => Some(address),
             _ => None,
         }
-    }
-
-    /// Whether only its form is known, as measured, and not what it orders: the fabric, asynchronous stores to several memories,
-    /// and waits that are restricted to a proxy, of PTX 9.3 to 9.5.
-    pub fn has_unknown_order(&self) -> bool {
-        let words = self.family.words();
-        words.starts_with("fabric.")
-            || matches!(self.family, Family::MultimemStAsync | Family::MultimemRedAsync)
-            || self.family == Family::CpAsyncBulkWaitGroup && self.has("sync_restrict::proxy::async")
     }
 
     /// What ptxas 13.5 makes of it on a GPU, as its machine code shows.

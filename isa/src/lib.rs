@@ -63,7 +63,7 @@ mod target;
 mod word;
 
 pub use self::{
-    asynchronous::{Argument, Assembled, Asynchronous, Family, ModifierKind, Outline, Role},
+    asynchronous::{Argument, Assembled, Asynchronous, Family, ModifierKind, Outline, Role, effects},
     declaration::{Head, Initial, Parameter, Variable, short_name},
     form::{Form, takes},
     inst::{InstId, InstPlace},

@@ -1,5 +1,7 @@
 //! What the modifiers of asynchronous instructions say.
 
+use crate::word::Space;
+
 /// What a modifier says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -42,6 +44,12 @@ pub enum ModifierKind {
     Cache,
     /// Anything else.
     Other,
+}
+
+/// The state spaces among modifiers; of two, the first is for the destination.
+pub(super) fn spaces(modifiers: &[&'static str]) -> impl Iterator<Item = Space> {
+    let spaces = modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
+    spaces.filter_map(|word| word.parse().ok())
 }
 
 /// The words of each kind. One that ends with `::` stands for all that begin so.
