@@ -28,6 +28,7 @@ mod token;
 
 use std::collections::BTreeMap;
 
+use ptx_isa::effects::Proxy;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::FxHashSet;
 use web_time::Instant;
@@ -44,7 +45,7 @@ use self::{
 pub use self::{graph::EventGraph, token::is_asynchronous};
 use crate::{
     finding::Report,
-    kernel::{Access, EventKind, Kernel, Proxy, Start},
+    kernel::{Access, EventKind, Kernel, Start},
 };
 
 /// How many events a kernel may have, and how many of them may synchronize: each is compared with each.

@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use ptx_isa::{InstPlace, Scope};
-pub use ptx_memory_model::{
-    asynchronous::{Committed, Group as Groups, TensorWait as Direction},
-    ptx::TensorFence as Side,
+use ptx_isa::{
+    InstPlace, Scope,
+    effects::{Committed, Group, Proxy, ProxyFence, TensorFence, TensorWait},
 };
 
 use crate::cause::Cause;
@@ -297,17 +296,11 @@ pub enum Space {
     Register,
 }
 
-/// A method of access (section 8.3 of the manual).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Proxy {
-    /// Ordinary instructions.
-    Generic,
-    /// Copies in bulk and tensor cores.
-    Async,
-    /// What reads a tensor map.
-    Tensormap,
-    /// Accesses of tensor memory, which has no other.
-    Tensor,
+/// A state space that PTX names, without local memory: generic addresses are left to the caller.
+impl From<ptx_isa::Space> for Space {
+    fn from(space: ptx_isa::Space) -> Self {
+        if space == ptx_isa::Space::Global { Self::Global } else { Self::Shared }
+    }
 }
 
 /// What an operation orders.
@@ -342,7 +335,7 @@ pub enum EventKind {
     /// An asynchronous operation.
     Start(Start),
     /// `tcgen05.wait::ld` or `::st`
-    TensorWait(Direction),
+    TensorWait(TensorWait),
     /// `tcgen05.commit`: an arrival on an mbarrier behind the operations of its group that the thread started.
     TensorCommit {
         /// The group of CTAs, 1 or 2.
@@ -353,7 +346,7 @@ pub enum EventKind {
         barrier: Address,
     },
     /// `tcgen05.fence::before_thread_sync` or `::after_thread_sync`
-    TensorFence(Side),
+    TensorFence(TensorFence),
     /// `tcgen05.alloc`; `access` is where the address is written.
     Allocate {
         /// The object that it gives.
@@ -366,11 +359,11 @@ pub enum EventKind {
     /// `tcgen05.relinquish_alloc_permit`
     Relinquish,
     /// `commit_group` of this kind of operations
-    CommitGroup(Groups),
+    CommitGroup(Group),
     /// `wait_group`: all but the `pending` latest groups are complete. `wait_all` has a [`EventKind::CommitGroup`] in front of it.
     WaitGroup {
         /// Of which operations.
-        of: Groups,
+        of: Group,
         /// How many may be in flight; the largest number if that is not known.
         pending: u32,
         /// Whether only their reads are complete, as with `.read`.
@@ -483,23 +476,6 @@ pub enum Operation {
     BulkStore,
     /// `wgmma.mma_async`
     Wgmma,
-}
-
-/// A fence between two proxies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProxyFence {
-    /// `fence.proxy.async`, of one space or of all
-    Async(Option<Space>),
-    /// `fence.proxy.async::generic.release`: for what is written, in front of a release
-    AsyncRelease,
-    /// `fence.proxy.async::generic.acquire`
-    AsyncAcquire,
-    /// `fence.proxy.tensormap::generic.release`
-    TensormapRelease,
-    /// `fence.proxy.tensormap::generic.acquire`
-    TensormapAcquire,
-    /// `fence.proxy.alias` and others, which order none of these
-    Other,
 }
 
 /// A barrier of a CTA or of a cluster.

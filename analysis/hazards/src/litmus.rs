@@ -1,10 +1,11 @@
 //! Findings as litmus tests: the two accesses, and what synchronizes between them.
 
-use ptx_isa::{InstPlace, Scope, Type};
+use ptx_isa::{
+    InstPlace, Scope, Type,
+    effects::{Group, OneSided, Proxy, ProxyFence},
+};
 use ptx_memory_model::{
-    asynchronous::{
-        self, Asynchronous, Completion, CtaGroup, MbarrierOperation, Memory, OperationKind, Phase, Through,
-    },
+    asynchronous::{self, Asynchronous, Completion, CtaGroup, MbarrierOperation, Memory, OperationKind, Phase},
     condition::{Condition, Formula, Quantifier},
     litmus::{
         Litmus,
@@ -14,15 +15,14 @@ use ptx_memory_model::{
     outcome::Limits,
     place::Place,
     program::{self, BarrierName, BarrierPart, Guard, Statement},
-    ptx::{self, Conventions, Fence, FencedSpace, Instruction, OneSided, Program, readings::Readings, search},
+    ptx::{self, Conventions, Fence, FencedSpace, Instruction, Program, readings::Readings, search},
 };
 
 use crate::{
     check::EventGraph,
     finding::Finding,
     kernel::{
-        Access, Address, Barrier, BarrierId, Event, EventKind, Groups, Kernel, Object, ObjectKind, Operation, Proxy,
-        ProxyFence, Space, Start, Sum,
+        Access, Address, Barrier, BarrierId, Event, EventKind, Kernel, Object, ObjectKind, Operation, Space, Start, Sum,
     },
 };
 
@@ -306,7 +306,7 @@ impl<'k> Test<'k> {
                 Asynchronous::ArriveOnCopies { mbarrier: self.mbarrier(barrier), noinc: true }.into()
             }
             EventKind::MatrixFence => Instruction::Fence(Fence::Wgmma),
-            EventKind::ProxyFence(ProxyFence::Other) => return Some(()),
+            EventKind::ProxyFence(ProxyFence::Alias | ProxyFence::Fabric) => return Some(()),
             EventKind::ProxyFence(of) => Instruction::Fence(Fence::Proxy(proxy_fence(*of)?)),
             EventKind::Initialize { barrier, .. } => {
                 let (Location(index), variable) = self.barrier(barrier);
@@ -394,8 +394,8 @@ impl<'k> Test<'k> {
                     accesses.iter().skip(1).any(|access| access.space == Space::Tensor && only_reads(access));
                 let in_shared = accesses.iter().filter(|access| access.space == Space::Shared && access.reads).count();
                 let a = match in_tensor && in_shared < 2 {
-                    true => Through::Tensor.at(of(Space::Tensor, &only_reads, 0)),
-                    false => Through::Async.at(of(Space::Shared, &reads, 0)),
+                    true => asynchronous::Access::by(Proxy::Tensor, of(Space::Tensor, &only_reads, 0)),
+                    false => asynchronous::Access::by(Proxy::Async, of(Space::Shared, &reads, 0)),
                 };
                 let b = of(Space::Shared, &reads, usize::from(in_shared > 1));
                 let known = self.shapes.iter().position(|other| *other == shape);
@@ -431,7 +431,7 @@ impl<'k> Test<'k> {
             }
             Operation::BulkStore => {
                 let (d, s) = (of(Space::Global, &writes, 0), of(Space::Shared, &reads, 0));
-                asynchronous::Operation::bulk(d, s, None, None, Completion::Group(Groups::Bulk))
+                asynchronous::Operation::bulk(d, s, None, None, Completion::Group(Group::Bulk))
             }
             Operation::Wgmma => {
                 asynchronous::Operation::wgmma([of(Space::Shared, &reads, 0), of(Space::Shared, &reads, 1)])
@@ -534,12 +534,11 @@ fn barrier(of: &Barrier) -> Option<program::Barrier> {
 fn proxy_fence(of: ProxyFence) -> Option<ptx::ProxyFence> {
     Some(match of {
         ProxyFence::Async(None) => ptx::ProxyFence::Of(ptx::Proxy::Async),
-        ProxyFence::Async(Some(Space::Global)) => ptx::ProxyFence::AsyncOf(FencedSpace::Global),
+        ProxyFence::Async(Some(ptx_isa::Space::Global)) => ptx::ProxyFence::AsyncOf(FencedSpace::Global),
         ProxyFence::Async(Some(_)) => ptx::ProxyFence::AsyncOf(FencedSpace::SharedCta),
-        ProxyFence::AsyncRelease => ptx::ProxyFence::AsyncHalf(OneSided::Release),
-        ProxyFence::AsyncAcquire => ptx::ProxyFence::AsyncHalf(OneSided::Acquire),
-        ProxyFence::TensormapRelease => ptx::ProxyFence::TensormapRelease(Scope::Gpu),
-        ProxyFence::TensormapAcquire | ProxyFence::Other => return None,
+        ProxyFence::AsyncHalf(half) => ptx::ProxyFence::AsyncHalf(half),
+        ProxyFence::TensormapHalf(OneSided::Release) => ptx::ProxyFence::TensormapRelease(Scope::Gpu),
+        ProxyFence::TensormapHalf(OneSided::Acquire) | ProxyFence::Alias | ProxyFence::Fabric => return None,
     })
 }
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_isa::{
-    AtomOp, Family, Runtime, Space, Type,
+    Asynchronous, AtomOp, Family, Runtime, Space, Type,
+    effects::{Effect, FenceEffect},
     flat::{Access, AccessKind, Action, Barrier, Elsewhere, NotInlined, Operand, Symbol},
     operation::Operation,
 };
@@ -375,7 +376,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.write_all();
                 self.anything(count)
             }
-            Action::Asynchronous(form, _) if is_fence(form.family()) => self.anything(count),
+            Action::Asynchronous(form, _) if is_fence(form) => self.anything(count),
             Action::Asynchronous(..) if self.known.clusters.has(at) => self.anything(count),
             Action::Asynchronous(..) => {
                 self.not_followed(at, "asynchronous operations are not followed");
@@ -674,18 +675,9 @@ pub fn lanes(action: &Action) -> Option<&Operand> {
 }
 
 /// Whether an instruction orders accesses, and does nothing else.
-fn is_fence(family: Family) -> bool {
-    use Family::*;
-    matches!(
-        family,
-        FenceProxyAlias
-            | FenceAlias
-            | FenceProxyAsync
-            | FenceProxyTensormapGeneric
-            | FenceProxyAsyncGeneric
-            | FenceMbarrierInit
-            | Fence
-            | MembarProxyAlias
-            | MembarProxyAsync
-    )
+fn is_fence(form: &Asynchronous) -> bool {
+    let Effect::Fence(fence) = form.effect() else { return false };
+    // `tensormap.cp_fenceproxy` copies, too.
+    matches!(fence, FenceEffect::MbarrierInit | FenceEffect::Memory(_) | FenceEffect::Proxy(_))
+        && form.family() != Family::TensormapCpFenceproxy
 }

@@ -2,7 +2,8 @@
 //!
 //! Sources: PTX ISA, 9.7.9 (copies), 9.7.13 (mbarriers), 9.7.15 (`wgmma`) and 9.7.16 (`tcgen05`).
 
-use ptx_isa::{AluOp, Type};
+pub use ptx_isa::effects::{Committed, Group, TensorWait};
+use ptx_isa::{AluOp, Type, effects::Proxy};
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use crate::{
@@ -105,7 +106,14 @@ pub struct Access {
     /// The type of the value.
     pub ty: Type,
     /// How it reaches the memory.
-    pub through: Through,
+    pub proxy: Proxy,
+}
+
+impl Access {
+    /// An access of 64 bits. A matrix is one such element.
+    pub fn by(proxy: Proxy, a: Address) -> Self {
+        Self { a, ty: Type::U64, proxy }
+    }
 }
 
 /// Where a variable is.
@@ -119,26 +127,6 @@ pub enum Memory {
     Shared,
     /// Tensor memory.
     Tensor,
-}
-
-/// How an asynchronous operation reaches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Through {
-    /// The generic proxy.
-    Generic,
-    /// The async proxy.
-    Async,
-    /// The tensormap proxy: the descriptor of a tensor.
-    Tensormap,
-    /// Tensor memory, which has one method of access alone.
-    Tensor,
-}
-
-impl Through {
-    /// An access of 64 bits. A matrix is one such element.
-    pub fn at(self, a: Address) -> Access {
-        Access { a, ty: Type::U64, through: self }
-    }
 }
 
 /// What an asynchronous operation writes.
@@ -222,42 +210,6 @@ pub enum CtaGroup {
     /// The CTA and its peer.
     #[strum(serialize = "cta_group::2")]
     Two,
-}
-
-/// How far tensor operations are when a `tcgen05.commit` arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Committed {
-    /// They are complete.
-    Complete,
-    /// `.sync_restrict::shared::read::mma::a`, of PTX 9.4: the products have read A, as far as it is in shared memory.
-    ReadA,
-}
-
-impl Committed {
-    /// The modifier of [`Self::ReadA`], without its dot.
-    pub const READ_A: &str = "sync_restrict::shared::read::mma::a";
-}
-
-/// What groups are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
-    /// `cp.async`
-    Copy,
-    /// `cp.async.bulk`
-    Bulk,
-    /// `wgmma.mma_async`
-    Wgmma,
-}
-
-/// What a `tcgen05.wait` waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-pub enum TensorWait {
-    /// For the thread's `tcgen05.ld`.
-    #[strum(serialize = "wait::ld")]
-    Load,
-    /// For the thread's `tcgen05.st`.
-    #[strum(serialize = "wait::st")]
-    Store,
 }
 
 /// What is done to an mbarrier (section 9.7.13.15).
@@ -421,25 +373,28 @@ impl Operation {
     /// `tcgen05.ld d, [t]`
     pub fn tensor_load(d: Register, t: Address) -> Self {
         let completion = Completion::TensorWait(TensorWait::Load);
-        Self { d: Some(d), ..Self::new(OperationKind::TensorLoad, vec![Through::Tensor.at(t)], Vec::new(), completion) }
+        Self {
+            d: Some(d),
+            ..Self::new(OperationKind::TensorLoad, vec![Access::by(Proxy::Tensor, t)], Vec::new(), completion)
+        }
     }
 
     /// `tcgen05.st [t], b`
     pub fn tensor_store(t: Address, b: Operand) -> Self {
-        let writes = vec![(Through::Tensor.at(t), Written::Value(b))];
+        let writes = vec![(Access::by(Proxy::Tensor, t), Written::Value(b))];
         Self::new(OperationKind::TensorStore, Vec::new(), writes, Completion::TensorWait(TensorWait::Store))
     }
 
     /// `tcgen05.cp [t], s`
     pub fn tensor_copy(cta_group: CtaGroup, is_4x256b: bool, t: Address, s: Address) -> Self {
-        let writes = vec![(Through::Tensor.at(t), Written::Read(0))];
+        let writes = vec![(Access::by(Proxy::Tensor, t), Written::Read(0))];
         let kind = OperationKind::TensorCopy { cta_group, is_4x256b };
-        Self::new(kind, vec![Through::Async.at(s)], writes, Completion::Commit)
+        Self::new(kind, vec![Access::by(Proxy::Async, s)], writes, Completion::Commit)
     }
 
     /// `tcgen05.shift [t]`
     pub fn shift(cta_group: CtaGroup, t: Address) -> Self {
-        let t = Through::Tensor.at(t);
+        let t = Access::by(Proxy::Tensor, t);
         Self::new(OperationKind::Shift { cta_group }, vec![t], vec![(t, Written::Read(0))], Completion::Commit)
     }
 
@@ -451,15 +406,15 @@ impl Operation {
         b: Address,
         further: impl IntoIterator<Item = Address>,
     ) -> Self {
-        let d = Through::Tensor.at(d);
-        let further = further.into_iter().map(|a| Through::Tensor.at(a));
-        let reads = [a, Through::Async.at(b), d].into_iter().chain(further).collect();
+        let d = Access::by(Proxy::Tensor, d);
+        let further = further.into_iter().map(|a| Access::by(Proxy::Tensor, a));
+        let reads = [a, Access::by(Proxy::Async, b), d].into_iter().chain(further).collect();
         Self::new(kind, reads, vec![(d, Written::MultiplyAdd([0, 1, 2]))], Completion::Commit)
     }
 
     /// `cp.async [d], [s]`
     pub fn copy(d: Address, s: Address, ty: Type) -> Self {
-        let access = |a| Access { ty, ..Through::Generic.at(a) };
+        let access = |a| Access { ty, ..Access::by(Proxy::Generic, a) };
         let writes = vec![(access(d), Written::Read(0))];
         Self::new(OperationKind::Copy, vec![access(s)], writes, Completion::Group(Group::Copy))
     }
@@ -472,26 +427,26 @@ impl Operation {
         reduction: Option<(AluOp, Type)>,
         completion: Completion,
     ) -> Self {
-        let access = |a| Access { ty: reduction.map_or(Type::U64, |(_, ty)| ty), ..Through::Async.at(a) };
+        let access = |a| Access { ty: reduction.map_or(Type::U64, |(_, ty)| ty), ..Access::by(Proxy::Async, a) };
         let (old, written) = match reduction {
             Some((op, _)) => (Some(access(d)), Written::Reduced(op, [0, 1])),
             None => (None, Written::Read(0)),
         };
-        let descriptor = descriptor.map(|a| Through::Tensormap.at(a));
+        let descriptor = descriptor.map(|a| Access::by(Proxy::Tensormap, a));
         let reads = [Some(access(s)), old, descriptor].into_iter().flatten().collect();
         Self::new(OperationKind::Bulk, reads, vec![(access(d), written)], completion)
     }
 
     /// `wgmma.mma_async`, of the matrices that are in shared memory. The registers of the result have no values.
     pub fn wgmma(matrices: impl IntoIterator<Item = Address>) -> Self {
-        let reads = matrices.into_iter().map(|a| Through::Async.at(a)).collect();
+        let reads = matrices.into_iter().map(|a| Access::by(Proxy::Async, a)).collect();
         Self::new(OperationKind::Wgmma, reads, Vec::new(), Completion::Group(Group::Wgmma))
     }
 
     /// `st.async [a], b, [mbarrier]`, or `red.async` of this operation. Nothing says that they use another method of access than
     /// `st` and `red` do (section 8.6).
     pub fn store(a: Address, ty: Type, b: Operand, op: Option<AluOp>, mbarrier: Address) -> Self {
-        let access = Access { ty, ..Through::Generic.at(a) };
+        let access = Access { ty, ..Access::by(Proxy::Generic, a) };
         let (reads, written) = match op {
             Some(op) => (vec![access], Written::ReducedBy(op, 0, b)),
             None => (Vec::new(), Written::Value(b)),
@@ -502,7 +457,7 @@ impl Operation {
 
     /// `clusterlaunchcontrol.try_cancel [d], [mbarrier]`, which writes 1 as its answer.
     pub fn try_cancel(d: Address, mbarrier: Address) -> Self {
-        let writes = vec![(Through::Async.at(d), Written::Value(Operand::Immediate(1)))];
+        let writes = vec![(Access::by(Proxy::Async, d), Written::Value(Operand::Immediate(1)))];
         let completion = Completion::Transactions { mbarrier, bytes: 16 };
         Self::new(OperationKind::TryCancel, Vec::new(), writes, completion)
     }

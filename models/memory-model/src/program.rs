@@ -7,12 +7,15 @@
 
 use std::{fmt, fmt::Debug, str::FromStr};
 
-use ptx_isa::arithmetic::{self, Rmw, mask, sign_extend};
 pub use ptx_isa::{AluOp, AtomOp, Cmp, Reduction, Type};
+use ptx_isa::{
+    arithmetic::{self, Rmw, mask, sign_extend},
+    effects::Proxy,
+};
 
 pub use crate::operand::{Address, Location, Operand, Register, SPACING, Value};
 use crate::{
-    asynchronous::{Asynchronous, Memory, Through},
+    asynchronous::{Asynchronous, Memory},
     place::{Place, Scope},
 };
 
@@ -32,7 +35,7 @@ pub trait Language: Copy + Debug + Eq + 'static {
     fn reaches(access: Self::Semantics, places: &[Place]) -> Option<bool>;
 
     /// What the memory operations of asynchronous operations carry, of a reduction with its scope; nothing if the model has none.
-    fn asynchronous(_: Through, _: Option<Scope>) -> Option<Self::Semantics> {
+    fn asynchronous(_: Proxy, _: Option<Scope>) -> Option<Self::Semantics> {
         None
     }
 

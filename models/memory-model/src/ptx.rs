@@ -17,12 +17,14 @@ pub mod relations;
 pub mod search;
 
 use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
-pub use ptx_isa::{FenceSem, Sem};
+pub use ptx_isa::{
+    FenceSem, Sem,
+    effects::{OneSided, Proxy, TensorFence},
+};
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use self::readings::Readings;
 use crate::{
-    asynchronous::Through,
     execution::Event,
     host::HostFence,
     place::{Place, Scope, all_reach},
@@ -55,37 +57,10 @@ impl Language for Ptx {
         access.strong().then(|| access.proxy == Proxy::Generic && all_reach(access.scope, places))
     }
 
-    fn asynchronous(through: Through, reduction: Option<Scope>) -> Option<Semantics> {
-        let proxy = match through {
-            Through::Generic => Proxy::Generic,
-            Through::Async => Proxy::Async,
-            Through::Tensormap => Proxy::Tensormap,
-            Through::Tensor => Proxy::Tensor,
-        };
+    fn asynchronous(proxy: Proxy, reduction: Option<Scope>) -> Option<Semantics> {
         let semantics = reduction.map_or(Semantics::WEAK, |scope| Semantics::new(Sem::Relaxed, scope));
         Some(Semantics { proxy, ..semantics })
     }
-}
-
-/// Methods of memory access (section 8.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-#[non_exhaustive]
-pub enum Proxy {
-    /// The addresses of `ld` and `st`.
-    Generic,
-    /// `suld` and `sust`.
-    Surface,
-    /// `tex`.
-    Texture,
-    /// Constant memory.
-    Constant,
-    /// Asynchronous copies, and tensor operations on shared memory.
-    Async,
-    /// Descriptors of tensors.
-    Tensormap,
-    /// Tensor memory, which has no other method of access.
-    Tensor,
 }
 
 /// What a memory operation carries.
@@ -206,17 +181,6 @@ pub enum Fence {
     Host(HostFence),
 }
 
-/// The side of a synchronization on which a `tcgen05.fence` stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-pub enum TensorFence {
-    /// What it orders is before it.
-    #[strum(serialize = "fence::before_thread_sync")]
-    Before,
-    /// What it orders is behind it.
-    #[strum(serialize = "fence::after_thread_sync")]
-    After,
-}
-
 /// `fence.proxy` (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -246,16 +210,6 @@ pub enum FencedSpace {
     /// Shared memory of the cluster.
     #[strum(serialize = "shared::cluster")]
     SharedCluster,
-}
-
-/// A half of a synchronization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum OneSided {
-    /// The writer's.
-    Release,
-    /// The reader's.
-    Acquire,
 }
 
 /// How to read the manual where it leaves room, or where another tool reads it otherwise.

@@ -1,9 +1,10 @@
 //! Accesses that are followed as one: whatever passes them, they are as far.
 
+use ptx_isa::effects::{Committed, Proxy};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{barriers::Signals, flow::Flow, notices::Notices, token::TokenKind};
-use crate::kernel::{Committed, Condition, EventKind, Operation, Proxy, Space};
+use crate::kernel::{Condition, EventKind, Operation, Space};
 
 /// Accesses between two events that matter to them, of which these make the same.
 #[derive(Clone, Debug)]

@@ -48,6 +48,7 @@
 
 use std::rc::Rc;
 
+use ptx_isa::effects::{OneSided, ProxyFence, TensorFence};
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use rustc_hash::{FxHashMap, FxHashSet};
 use web_time::Instant;
@@ -60,7 +61,7 @@ use super::{
     notices::Notices,
     token::{Round, Token, TokenKind},
 };
-use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, ProxyFence, Side, Space};
+use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, Space};
 
 // The lattice.
 
@@ -275,11 +276,11 @@ impl Transition<'_, '_> {
                     self.tell(now, true);
                 }
             }
-            EventKind::TensorFence(Side::Before) => {
+            EventKind::TensorFence(TensorFence::Before) => {
                 now.before |= token.is_tensor();
                 now.after |= is_done;
             }
-            EventKind::TensorFence(Side::After) => now.after |= is_done || now.started,
+            EventKind::TensorFence(TensorFence::After) => now.after |= is_done || now.started,
             EventKind::Allocate { .. } | EventKind::Deallocate(_) | EventKind::Relinquish => now.after |= is_done,
             EventKind::CommitGroup(of) if token.groups() == Some(*of) && !is_done => now.age = (now.age + 1).min(64),
             EventKind::WaitGroup { of, pending, reads_only } if token.groups() == Some(*of) => {
@@ -352,16 +353,20 @@ impl Transition<'_, '_> {
         let is_reader = now.shared;
         let counts = is_done && (!is_reader || flow.is_lenient(Ambiguity::ProxyFenceAtWriter) || !token.is_generic());
         match fence {
-            ProxyFence::Async(space) if space.is_none_or(|space| space == token.access.space) && counts => {
+            ProxyFence::Async(space)
+                if space.is_none_or(|space| Space::from(space) == token.access.space) && counts =>
+            {
                 // What starts behind the fence must itself wait for the fence.
                 now.after &= now.fenced;
                 now.fenced = true;
             }
             // Tensor maps are in global memory.
-            ProxyFence::TensormapRelease | ProxyFence::TensormapAcquire if token.access.space != Space::Global => {}
-            ProxyFence::AsyncRelease | ProxyFence::TensormapRelease if is_done && !now.shared => now.half_fenced = true,
-            ProxyFence::AsyncAcquire | ProxyFence::TensormapAcquire if now.half_fenced => now.fenced = true,
-            _ => {}
+            ProxyFence::TensormapHalf(_) if token.access.space != Space::Global => {}
+            ProxyFence::AsyncHalf(half) | ProxyFence::TensormapHalf(half) => match half {
+                OneSided::Release => now.half_fenced |= is_done && !now.shared,
+                OneSided::Acquire => now.fenced |= now.half_fenced,
+            },
+            ProxyFence::Async(_) | ProxyFence::Alias | ProxyFence::Fabric => {}
         }
     }
 

@@ -1,6 +1,9 @@
 //! What can be told from instructions alone, or from which come behind which.
 
-use ptx_isa::InstPlace;
+use ptx_isa::{
+    InstPlace,
+    effects::{ProxyFence, TensorWait},
+};
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +15,7 @@ use super::{
 use crate::{
     cause::Cause,
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, ProxyFence, Space},
+    kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, Space},
 };
 
 /// Whether an event orders others.
@@ -119,10 +122,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 };
                 findings.push(finding(kernel, event.at, Some(Rule::R4), Verdict::Note, message.into()));
             }
-            EventKind::TensorWait(direction) if !useful.contains_key(&event.at) => {
-                let (rule, what) = match direction {
-                    crate::kernel::Direction::Load => (Rule::R1, "load"),
-                    crate::kernel::Direction::Store => (Rule::R2, "store"),
+            EventKind::TensorWait(wait) if !useful.contains_key(&event.at) => {
+                let (rule, what) = match wait {
+                    TensorWait::Load => (Rule::R1, "load"),
+                    TensorWait::Store => (Rule::R2, "store"),
                 };
                 let message = format!("no {what} of tensor memory needs this wait");
                 findings.push(finding(kernel, event.at, Some(rule), Verdict::Note, message));

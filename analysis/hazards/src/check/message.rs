@@ -1,6 +1,6 @@
 //! Findings in words.
 
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, effects::Proxy};
 use std::collections::BTreeSet;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Pair},
-    kernel::{Operation, Proxy, Space},
+    kernel::{Operation, Space},
 };
 
 /// So many lines are named of what is said of many.

@@ -1,5 +1,6 @@
 //! What one access needs of an earlier one.
 
+use ptx_isa::effects::Proxy;
 use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
 use crate::{
     cause::Cause,
     finding::Rule,
-    kernel::{Condition, Operation, Proxy, Space, Sum, Test, Varies},
+    kernel::{Condition, Operation, Space, Sum, Test, Varies},
 };
 
 /// What is missing.

@@ -1,6 +1,6 @@
 //! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
 
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, effects::Proxy};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     cause::Cause,
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Address, Event, EventKind, Operation, Proxy, Space},
+    kernel::{Address, Event, EventKind, Operation, Space},
 };
 
 const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";

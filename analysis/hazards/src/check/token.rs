@@ -1,11 +1,11 @@
 //! An access that may be in flight.
 
 use super::graph::{EventGraph, Point};
-use crate::kernel::{
-    Access, Address, Committed, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start,
-    Sum, Varies,
+use crate::kernel::{Access, Address, Condition, Event, EventKind, Kernel, Operation, Space, Start, Sum, Varies};
+use ptx_isa::{
+    InstPlace,
+    effects::{Committed, Group, Proxy, TensorWait},
 };
-use ptx_isa::InstPlace;
 
 /// An access of which something is needed before another one may follow.
 #[derive(Clone, Debug)]
@@ -131,11 +131,11 @@ impl<'k> Token<'k> {
     }
 
     /// The groups that it is committed and waited for in.
-    pub fn groups(&self) -> Option<Groups> {
+    pub fn groups(&self) -> Option<Group> {
         match self.operation()? {
-            Operation::Copy => Some(Groups::Copy),
-            Operation::BulkStore => Some(Groups::Bulk),
-            Operation::Wgmma => Some(Groups::Wgmma),
+            Operation::Copy => Some(Group::Copy),
+            Operation::BulkStore => Some(Group::Bulk),
+            Operation::Wgmma => Some(Group::Wgmma),
             _ => None,
         }
     }
@@ -162,10 +162,10 @@ impl<'k> Token<'k> {
     }
 
     /// Which `tcgen05.wait` waits for it.
-    pub fn direction(&self) -> Option<Direction> {
+    pub fn direction(&self) -> Option<TensorWait> {
         match self.operation()? {
-            Operation::TensorLoad => Some(Direction::Load),
-            Operation::TensorStore => Some(Direction::Store),
+            Operation::TensorLoad => Some(TensorWait::Load),
+            Operation::TensorStore => Some(TensorWait::Store),
             _ => None,
         }
     }

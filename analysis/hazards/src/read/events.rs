@@ -4,6 +4,7 @@ mod asynchronous;
 
 use ptx_isa::{
     Axis, Family, Role, Scope, Special, SpecialScalar, SpecialVector,
+    effects::Proxy,
     flat::{self, Action, Flat},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +24,7 @@ use super::{
 use crate::cause::Cause;
 use crate::kernel::{
     Access, Address, Barrier, BarrierId, Block, Condition, Edge, Event, EventKind, Kernel, Meeting, Object, ObjectKind,
-    Predicate, Proxy, Semantics, Space, Sum, Test, Unknown, UnknownKind,
+    Predicate, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
 /// The kernel that a walk through its code has found.
@@ -470,10 +471,16 @@ impl<'w> Maker<'w> {
         Access { address, extent: None, space, proxy, reads, writes }
     }
 
-    fn named(&mut self, value: Option<Value>, space: ptx_isa::Space, proxy: Proxy, does: (bool, bool)) -> Access {
-        let own = if space == ptx_isa::Space::Global { Space::Global } else { Space::Shared };
+    fn named(
+        &mut self,
+        value: Option<Value>,
+        space: ptx_isa::Space,
+        proxy: Proxy,
+        (reads, writes): (bool, bool),
+    ) -> Access {
+        let own = Space::from(space);
         let address = self.address(value, own, space == ptx_isa::Space::SharedCluster);
-        Access { address, ..self.access(value, own, proxy, does) }
+        Access { address, extent: None, space: own, proxy, reads, writes }
     }
 
     // Waits and edges.

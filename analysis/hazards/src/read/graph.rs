@@ -1,7 +1,7 @@
 //! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
 
 use ptx_isa::{
-    Family,
+    effects::{Effect, Group},
     flat::{Action, Cfg, Flat, Operand, Step},
     graph,
 };
@@ -105,7 +105,7 @@ fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>,
 /// How much a block is, and whether it waits for copies.
 fn content(ops: &[Step]) -> BlockContent {
     let waits = |op: &Step| match &op.action {
-        Action::Asynchronous(form, _) => matches!(form.family(), Family::CpAsyncWaitGroup | Family::CpAsyncWaitAll),
+        Action::Asynchronous(form, _) => matches!(form.effect(), Effect::WaitGroup { of: Group::Copy, .. }),
         _ => false,
     };
     BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }

@@ -2,9 +2,11 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use ptx_isa::effects::{Committed, Proxy};
+
 use crate::kernel::{
-    Access, Address, BarrierId, Committed, Condition, EventKind, Kernel, ObjectKind, Operation, Proxy, Semantics, Sum,
-    Test, UnknownKind, Varies,
+    Access, Address, BarrierId, Condition, EventKind, Kernel, ObjectKind, Operation, Semantics, Sum, Test, UnknownKind,
+    Varies,
 };
 
 /// One line for each block, edge and event; then the values and predicates.
@@ -120,10 +122,8 @@ impl Kernel {
             (false, false) => "nothing of",
         };
         let proxy = match access.proxy {
-            Proxy::Generic => "",
-            Proxy::Async => "async ",
-            Proxy::Tensormap => "tensormap ",
-            Proxy::Tensor => "tensor ",
+            Proxy::Generic => String::new(),
+            proxy => format!("{proxy} "),
         };
         let extent = access.extent.map_or_else(|| "?".to_owned(), |extent| extent.to_string());
         let space = format!("{:?}", access.space).to_lowercase();

@@ -1,7 +1,8 @@
 //! What registers hold where instructions are executed.
 
 use ptx_isa::{
-    Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
+    Asynchronous, Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
+    effects::{Effect, MbarrierEffect},
     flat::{self, Action, Flat, Operand},
     launch::MOST_THREADS,
 };
@@ -577,7 +578,7 @@ impl Walker<'_> {
             Action::Asynchronous(form, operands) => {
                 step.operands = operands.iter().map(|(role, operand)| (*role, self.source(operand))).collect();
                 let barrier = address(&step.operands, Role::Barrier);
-                if is_wait(form.family())
+                if is_wait(form)
                     && let (Some(barrier), [Some(register), ..]) = (barrier, &op.writes[..])
                 {
                     let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
@@ -675,8 +676,7 @@ impl Walker<'_> {
         match action {
             Action::Compute(operation, _) => operation.gives_predicate(number),
             Action::Asynchronous(form, _) => {
-                is_wait(form.family())
-                    || form.family() == Family::ClusterlaunchcontrolQueryCancel && form.has("is_canceled")
+                is_wait(form) || form.family() == Family::ClusterlaunchcontrolQueryCancel && form.has("is_canceled")
             }
             _ => false,
         }
@@ -708,14 +708,8 @@ pub fn address(operands: &[(Role, Source)], role: Role) -> Option<Value> {
 }
 
 /// Whether the result of an instruction says that a phase of an mbarrier is complete.
-fn is_wait(family: Family) -> bool {
-    matches!(
-        family,
-        Family::MbarrierTestWait
-            | Family::MbarrierTestWaitParity
-            | Family::MbarrierTryWait
-            | Family::MbarrierTryWaitParity
-    )
+fn is_wait(form: &Asynchronous) -> bool {
+    matches!(form.effect(), Effect::Mbarrier(MbarrierEffect::Wait { .. }))
 }
 
 /// Whether a special register has another value each time that it is read.

@@ -6,6 +6,7 @@ mod form;
 
 use ptx_isa::{
     AluOp, Family, ModifierKind, Role,
+    effects::{self, Effect, FenceEffect, MbarrierEffect, Started},
     syntax::{Number, Shape},
 };
 
@@ -16,11 +17,11 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
-        TENSOR_BYTES, TensorWait, Through,
+        Access, Asynchronous, Completion, CtaGroup, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
+        TENSOR_BYTES,
     },
     program::{Address, Computation, Operand, Type},
-    ptx::{Fence, FencedSpace, Instruction, OneSided, ProxyFence, TensorFence},
+    ptx::{Fence, FencedSpace, Instruction, OneSided, Proxy, ProxyFence},
 };
 
 /// Whether a `fence.proxy` is one that the async or the tensormap proxy has for itself.
@@ -31,6 +32,17 @@ pub(super) fn is_of_async(proxy: &str, rest: &[&str]) -> bool {
 /// Where the halves of `fence.proxy.async::generic` stand in PTX.
 const HALVES: [(OneSided, &str); 2] =
     [(OneSided::Release, "sync_restrict::shared::cta"), (OneSided::Acquire, "sync_restrict::shared::cluster")];
+
+/// Families with effects that are modelled, but with values or operands that are not.
+const UNMODELLED: [Family; 7] = [
+    Family::TensormapCpFenceproxy,
+    Family::MbarrierArriveNoComplete,
+    Family::MbarrierArriveDropNoComplete,
+    Family::MultimemCpAsyncBulk,
+    Family::MultimemCpReduceAsyncBulk,
+    Family::WgmmaMmaAsyncSp,
+    Family::Tcgen05LdRed,
+];
 
 impl Reader<'_, '_> {
     /// An instruction that starts operations, waits for them, orders them, or is about an mbarrier.
@@ -44,104 +56,89 @@ impl Reader<'_, '_> {
 
 impl Form<'_, '_, '_> {
     fn instruction(&mut self) -> Result<Instruction, Wrong> {
-        use Family as F;
         let fence = |of| Ok(Instruction::Fence(of));
-        let found = match self.outline.family {
-            F::FenceMbarrierInit => return fence(Fence::MbarrierInit),
-            F::FenceProxyAsync | F::FenceProxyAsyncGeneric => return fence(Fence::Proxy(self.proxy_fence()?)),
-            F::FenceProxyTensormapGeneric => return self.tensormap(),
-            F::WgmmaFence => return fence(Fence::Wgmma),
-            F::Tcgen05FenceBeforeThreadSync => return fence(Fence::Tensor(TensorFence::Before)),
-            F::Tcgen05FenceAfterThreadSync => return fence(Fence::Tensor(TensorFence::After)),
-            F::MbarrierInit => self.mbarrier_with(Role::Count, |count| MbarrierOperation::Init { count })?,
-            F::MbarrierInval => Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: MbarrierOperation::Inval },
-            F::MbarrierExpectTx => self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::ExpectTx { bytes })?,
-            F::MbarrierCompleteTx => {
-                self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::CompleteTx { bytes })?
+        let found = match self.outline.effect() {
+            _ if UNMODELLED.contains(&self.outline.family) => return self.no_instruction(),
+            Effect::Fence(FenceEffect::MbarrierInit) => return fence(Fence::MbarrierInit),
+            Effect::Fence(FenceEffect::Proxy(effects::ProxyFence::TensormapHalf(_))) => return self.tensormap(),
+            Effect::Fence(FenceEffect::Proxy(_)) => return fence(Fence::Proxy(self.proxy_fence()?)),
+            Effect::Fence(FenceEffect::Wgmma) => return fence(Fence::Wgmma),
+            Effect::Fence(FenceEffect::Tensor(side)) => return fence(Fence::Tensor(side)),
+            Effect::Mbarrier(of) => self.mbarrier(of)?,
+            Effect::CommitGroup(of) => Asynchronous::CommitGroup(of),
+            Effect::WaitGroup { of, all: true, .. } => {
+                Asynchronous::WaitGroup { of, pending: 0, read: false, all: true }
             }
-            F::MbarrierArrive | F::MbarrierArriveExpectTx => self.arrive(false)?,
-            F::MbarrierArriveDrop | F::MbarrierArriveDropExpectTx => self.arrive(true)?,
-            F::MbarrierTestWait | F::MbarrierTryWait => self.wait(Role::State, Phase::State)?,
-            F::MbarrierTestWaitParity | F::MbarrierTryWaitParity => self.wait(Role::Parity, Phase::Parity)?,
-            F::CpAsyncCommitGroup => Asynchronous::CommitGroup(Group::Copy),
-            F::CpAsyncBulkCommitGroup => Asynchronous::CommitGroup(Group::Bulk),
-            F::WgmmaCommitGroup => Asynchronous::CommitGroup(Group::Wgmma),
-            F::CpAsyncWaitGroup => self.wait_group(Group::Copy)?,
-            F::CpAsyncBulkWaitGroup => self.wait_group(Group::Bulk)?,
-            F::WgmmaWaitGroup => self.wait_group(Group::Wgmma)?,
-            F::CpAsyncWaitAll => Asynchronous::WaitGroup { of: Group::Copy, pending: 0, read: false, all: true },
-            F::CpAsyncMbarrierArrive => {
-                let noinc = self.outline.has("noinc");
+            Effect::WaitGroup { of, all: false, reads_only: read } => {
+                let pending = self.small(Role::Pending, "the number of groups that may be incomplete")?;
+                Asynchronous::WaitGroup { of, pending, read, all: false }
+            }
+            Effect::TensorWait(wait) => Asynchronous::TensorWait(wait),
+            Effect::CopyArrive { noinc } => {
                 Asynchronous::ArriveOnCopies { mbarrier: self.shared(Role::Barrier)?, noinc }
             }
-            F::Tcgen05WaitLd => Asynchronous::TensorWait(TensorWait::Load),
-            F::Tcgen05WaitSt => Asynchronous::TensorWait(TensorWait::Store),
-            F::Tcgen05Commit | F::Tcgen05Alloc | F::Tcgen05Dealloc | F::Tcgen05RelinquishAllocPermit => {
-                self.of_tensor()?
+            Effect::TensorCommit(of) => {
+                let cta_group = self.cta_group_of_one()?;
+                Asynchronous::Commit { cta_group, of, mbarrier: self.shared(Role::Barrier)? }
             }
-            _ => Asynchronous::Start(self.operation()?),
+            Effect::Allocate => {
+                // What is allocated stands where PTX has how many columns it is.
+                let cta_group = self.cta_group_of_one()?;
+                let d = self.shared(Role::Destination)?;
+                Asynchronous::Allocate { d, tensor: self.in_memory(Role::Columns, Memory::Tensor)?, cta_group }
+            }
+            Effect::Deallocate => {
+                let cta_group = self.cta_group()?;
+                Asynchronous::Deallocate { tensor: self.in_memory(Role::Tmem, Memory::Tensor)?, cta_group }
+            }
+            Effect::Relinquish => {
+                self.cta_group()?;
+                Asynchronous::Relinquish
+            }
+            Effect::Start(started, _) => Asynchronous::Start(self.operation(started)?),
+            _ => return self.no_instruction(),
         };
         Ok(found.into())
     }
 
-    /// The signal of completion, and what allocates.
-    fn of_tensor(&mut self) -> Result<Asynchronous, Wrong> {
-        let cta_group = self.cta_group()?;
-        let family = self.outline.family;
-        self.reader.cell.of_pair &= !matches!(family, Family::Tcgen05Commit | Family::Tcgen05Alloc);
-        Ok(match family {
-            Family::Tcgen05Commit => {
-                let reads = self.outline.has(Committed::READ_A);
-                let of = if reads { Committed::ReadA } else { Committed::Complete };
-                Asynchronous::Commit { cta_group, of, mbarrier: self.shared(Role::Barrier)? }
-            }
-            Family::Tcgen05Alloc => {
-                // What is allocated stands where PTX has how many columns it is.
-                let d = self.shared(Role::Destination)?;
-                Asynchronous::Allocate { d, tensor: self.in_memory(Role::Columns, Memory::Tensor)?, cta_group }
-            }
-            Family::Tcgen05Dealloc => {
-                Asynchronous::Deallocate { tensor: self.in_memory(Role::Tmem, Memory::Tensor)?, cta_group }
-            }
-            _ => Asynchronous::Relinquish,
-        })
+    /// The group of an instruction that does not need the other CTA of a pair.
+    fn cta_group_of_one(&mut self) -> Result<CtaGroup, Wrong> {
+        let cta_group = self.cta_group();
+        self.reader.cell.of_pair = false;
+        cta_group
     }
 
     /// What starts memory operations.
-    fn operation(&mut self) -> Result<Operation, Wrong> {
-        use Family as F;
-        Ok(match self.outline.family {
-            F::Tcgen05Ld => {
+    fn operation(&mut self, started: Started) -> Result<Operation, Wrong> {
+        Ok(match started {
+            Started::TensorLoad => {
                 let (d, which) = self.single(Role::Destination)?;
                 let d = self.reader.register_of(d, which)?;
                 Operation::tensor_load(d, self.tensor(Role::Tmem)?)
             }
-            F::Tcgen05St => {
+            Started::TensorStore => {
                 let t = self.tensor(Role::Tmem)?;
                 let (b, which) = self.single(Role::Source)?;
                 Operation::tensor_store(t, self.reader.value_of(b, which, Type::U64)?)
             }
-            F::Tcgen05Cp => {
+            Started::TensorCopy => {
                 let (cta_group, is_4x256b) = (self.cta_group()?, self.outline.has("4x256b"));
                 let t = self.tensor(Role::Tmem)?;
                 Operation::tensor_copy(cta_group, is_4x256b, t, self.shared(Role::Source)?)
             }
-            F::Tcgen05Shift => {
+            Started::TensorShift => {
                 let cta_group = self.cta_group()?;
                 Operation::shift(cta_group, self.tensor(Role::Tmem)?)
             }
-            F::Tcgen05Mma | F::Tcgen05MmaSp => self.mma(false)?,
-            F::Tcgen05MmaWs | F::Tcgen05MmaWsSp => self.mma(true)?,
-            F::CpAsync => self.copy()?,
-            F::CpAsyncBulk | F::CpReduceAsyncBulk => self.bulk(false)?,
-            F::CpAsyncBulkTensor | F::CpReduceAsyncBulkTensor => self.bulk(true)?,
-            F::StAsync | F::RedAsync => self.store()?,
-            F::ClusterlaunchcontrolTryCancelAsync => {
+            Started::Mma => self.mma()?,
+            Started::Copy => self.copy()?,
+            Started::Bulk => self.bulk()?,
+            Started::Store => self.store()?,
+            Started::TryCancel => {
                 let d = self.shared(Role::Destination)?;
                 Operation::try_cancel(d, self.shared(Role::Barrier)?)
             }
-            F::WgmmaMmaAsync => self.wgmma()?,
-            _ => return self.no_instruction(),
+            Started::Wgmma => self.wgmma()?,
         })
     }
 
@@ -176,9 +173,23 @@ impl Form<'_, '_, '_> {
         Ok(Asynchronous::AcquireTensormap { a: self.reader.address(a)?, scope }.into())
     }
 
-    fn wait_group(&mut self, of: Group) -> Result<Asynchronous, Wrong> {
-        let pending = self.small(Role::Pending, "the number of groups that may be incomplete")?;
-        Ok(Asynchronous::WaitGroup { of, pending, read: self.outline.has("read"), all: false })
+    fn mbarrier(&mut self, of: MbarrierEffect) -> Result<Asynchronous, Wrong> {
+        match of {
+            MbarrierEffect::Init => self.mbarrier_with(Role::Count, |count| MbarrierOperation::Init { count }),
+            MbarrierEffect::Inval => {
+                Ok(Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: MbarrierOperation::Inval })
+            }
+            MbarrierEffect::ExpectTx => self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::ExpectTx { bytes }),
+            MbarrierEffect::CompleteTx => {
+                self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::CompleteTx { bytes })
+            }
+            MbarrierEffect::Arrive { drops, relaxed, .. } => self.arrive(drops, relaxed),
+            MbarrierEffect::Wait { phase: role, relaxed } => {
+                let phase = if role == Role::State { Phase::State } else { Phase::Parity };
+                let (scope, d) = (self.scope(), self.register(Role::Done)?);
+                self.mbarrier_with(role, |which| MbarrierOperation::Wait { d, phase: phase(which), relaxed, scope })
+            }
+        }
     }
 
     /// An operation on an mbarrier with a value.
@@ -190,8 +201,8 @@ impl Form<'_, '_, '_> {
         Ok(Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: of(self.value(role, Type::U32)?) })
     }
 
-    fn arrive(&mut self, drops: bool) -> Result<Asynchronous, Wrong> {
-        let (scope, relaxed) = (self.scope(), self.outline.has("relaxed"));
+    fn arrive(&mut self, drops: bool, relaxed: bool) -> Result<Asynchronous, Wrong> {
+        let scope = self.scope();
         if let Some(Shape::Memory { .. }) = self.reader.of.operands.first().map(|first| &first.shape) {
             return self.wrong(
                 "an arrival is `state, [bar]`, and perhaps a third operand; `_` stands for a state that nothing needs",
@@ -208,22 +219,17 @@ impl Form<'_, '_, '_> {
         Ok(Asynchronous::Mbarrier { a, of })
     }
 
-    fn wait(&mut self, role: Role, phase: fn(Operand) -> Phase) -> Result<Asynchronous, Wrong> {
-        let (scope, relaxed) = (self.scope(), self.outline.has("relaxed"));
-        let d = self.register(Role::Done)?;
-        self.mbarrier_with(role, |which| MbarrierOperation::Wait { d, phase: phase(which), relaxed, scope })
-    }
-
     /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
-    fn mma(&mut self, ws: bool) -> Result<Operation, Wrong> {
+    fn mma(&mut self) -> Result<Operation, Wrong> {
+        let ws = matches!(self.outline.family, Family::Tcgen05MmaWs | Family::Tcgen05MmaWsSp);
         let cta_group = self.cta_group()?;
         let Some(kind) = self.modifier::<MmaKind>(ModifierKind::MatrixKind) else {
             return self.wrong("`tcgen05.mma` needs a kind, such as `.kind::f16`");
         };
         let d = self.tensor(Role::D)?;
         let a = match self.written(Role::A)?.1.shape {
-            Shape::Memory { .. } => Through::Tensor.at(self.tensor(Role::A)?),
-            _ => Through::Async.at(self.shared(Role::A)?),
+            Shape::Memory { .. } => Access::by(Proxy::Tensor, self.tensor(Role::A)?),
+            _ => Access::by(Proxy::Async, self.shared(Role::A)?),
         };
         let b = self.shared(Role::B)?;
         let further = [Role::Metadata, Role::ScaleA, Role::ScaleB].into_iter().filter(|role| self.has(*role));
@@ -251,7 +257,8 @@ impl Form<'_, '_, '_> {
     }
 
     /// `cp.async.bulk` and `cp.reduce.async.bulk`, with and without `.tensor`.
-    fn bulk(&mut self, tensor: bool) -> Result<Operation, Wrong> {
+    fn bulk(&mut self) -> Result<Operation, Wrong> {
+        let tensor = matches!(self.outline.family, Family::CpAsyncBulkTensor | Family::CpReduceAsyncBulkTensor);
         let Some(completion) = self.outline.modifier(ModifierKind::Completion) else {
             return self.wrong("a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`");
         };

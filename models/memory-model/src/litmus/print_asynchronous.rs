@@ -7,11 +7,11 @@ use super::{
 use crate::{
     asynchronous::{
         Access, Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
-        Through, Written,
+        Written,
     },
     place::Scope,
     program::{Address, Operand, Type},
-    ptx::{Fence, OneSided, ProxyFence},
+    ptx::{Fence, OneSided, Proxy, ProxyFence},
 };
 
 /// A fence that asynchronous operations need.
@@ -173,8 +173,8 @@ impl Words<'_> {
 
     /// What stands behind the accumulator.
     fn mma_operands(&self, shape: MmaShape, reads: &[Access]) -> String {
-        let matrix = |access: &Access| match access.through {
-            Through::Tensor => self.memory(access.a),
+        let matrix = |access: &Access| match access.proxy {
+            Proxy::Tensor => self.memory(access.a),
             _ => self.address(access.a),
         };
         let mut operands: Vec<String> = reads.iter().map(matrix).collect();
@@ -190,7 +190,7 @@ impl Words<'_> {
 
     fn bulk(&self, Operation { reads, writes, completion, .. }: &Operation) -> String {
         let (Some(source), Some((destination, written))) = (reads.first(), writes.first()) else { return "?".into() };
-        let descriptor = reads.last().filter(|access| access.through == Through::Tensormap);
+        let descriptor = reads.last().filter(|access| access.proxy == Proxy::Tensormap);
         let described = |access: &Access| match descriptor {
             Some(map) => format!("[{}, {{{}}}]", self.address(map.a), self.address(access.a)),
             None => self.memory(access.a),

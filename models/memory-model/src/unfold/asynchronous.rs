@@ -1,5 +1,7 @@
 //! What asynchronous instructions do in a path.
 
+use ptx_isa::effects::Proxy;
+
 use super::{
     path::{EventKind, Node, PathEvent, Term},
     state::State,
@@ -8,7 +10,7 @@ use super::{
 use crate::{
     asynchronous::{
         Access, Asynchronous, Awaited, Completion, MbarrierOperation, MbarrierStep, Operation, OperationKind, Phase,
-        Signal, Step, Through, Written,
+        Signal, Step, Written,
     },
     limit::Limit,
     place::Scope,
@@ -35,10 +37,10 @@ impl<'p, L: Language> Unfold<'p, L> {
                 self.ask(state, Signal::Copies { noinc }, mbarrier, pc)?;
             }
             &Asynchronous::Allocate { d, tensor, .. } => {
-                self.write(state, d, Through::Generic, Some(tensor), pc)?;
-                self.write(state, tensor, Through::Tensor, None, pc)?;
+                self.write(state, d, Proxy::Generic, Some(tensor), pc)?;
+                self.write(state, tensor, Proxy::Tensor, None, pc)?;
             }
-            &Asynchronous::Deallocate { tensor, .. } => self.write(state, tensor, Through::Tensor, None, pc)?,
+            &Asynchronous::Deallocate { tensor, .. } => self.write(state, tensor, Proxy::Tensor, None, pc)?,
             Asynchronous::Relinquish => {}
             &Asynchronous::AcquireTensormap { a, scope } => {
                 let span = self.span(state, a, MBARRIER)?;
@@ -100,7 +102,7 @@ impl<'p, L: Language> Unfold<'p, L> {
             };
             let value = state.compute(Computation::MOV, access.ty, [value; 3]);
             let depends = state.reads(value) | decided;
-            let semantics = L::asynchronous(access.through, reduction).ok_or(Limit::Unmodelled)?;
+            let semantics = L::asynchronous(access.proxy, reduction).ok_or(Limit::Unmodelled)?;
             let rmw = reduction.is_some();
             state.event(PathEvent { span, value, depends, rmw, reduction: rmw, ..new(EventKind::Write(semantics)) });
         }
@@ -127,7 +129,7 @@ impl<'p, L: Language> Unfold<'p, L> {
     ) -> Result<Term, Limit> {
         let span = self.shared(state, access.a, access.ty, false, pc)?;
         let depends = state.decided(access.a.base);
-        let semantics = L::asynchronous(access.through, reduction).ok_or(Limit::Unmodelled)?;
+        let semantics = L::asynchronous(access.proxy, reduction).ok_or(Limit::Unmodelled)?;
         let event = PathEvent::new(EventKind::Read(semantics), pc);
         let read = state.read(PathEvent { span, depends, operation, reduction: reduction.is_some(), ..event });
         Ok(state.loaded(read, access.ty))
@@ -144,12 +146,12 @@ impl<'p, L: Language> Unfold<'p, L> {
         &mut self,
         state: &mut State<'p, L>,
         a: Address,
-        through: Through,
+        proxy: Proxy,
         of: Option<Address>,
         pc: usize,
     ) -> Result<(), Limit> {
         let span = self.shared(state, a, Type::B64, true, pc)?;
-        let semantics = L::asynchronous(through, None).ok_or(Limit::Unmodelled)?;
+        let semantics = L::asynchronous(proxy, None).ok_or(Limit::Unmodelled)?;
         let value = match of {
             Some(of) => state.operand(of.base),
             None => Term::Constant(self.initial(span)),
