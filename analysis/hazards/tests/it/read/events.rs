@@ -157,9 +157,9 @@ fn tensor_copies() {
          14: update shared sm[..128]
          15: read shared sm[..128]
          15: write global map[..128]
-         15: proxy fence tensormaprelease
-         16: proxy fence tensormapacquire
-         17: proxy fence tensormaprelease
+         15: proxy fence tensormaphalf(release)
+         16: proxy fence tensormaphalf(acquire)
+         17: proxy fence tensormaphalf(release)
          18: write global map+64[..4]",
     );
 }
@@ -237,10 +237,10 @@ fn barriers_and_fences() {
          17: fence acquire.cluster
          18: fence acq_rel.gpu
          19: proxy fence async(none)
-         20: proxy fence async(some(shared))
+         20: proxy fence async(some(sharedcta))
          21: proxy fence async(some(global))
-         22: proxy fence asyncacquire
-         23: proxy fence other
+         22: proxy fence asynchalf(acquire)
+         23: proxy fence alias
          24: matrix fence
          25: wait for grids",
     );
@@ -528,7 +528,7 @@ fn forms_whose_order_is_not_known() {
          9: unknown: the instruction `multimem.st.async.release.sys.global.u32`
          10: unknown: the instruction `cp.async.bulk.wait_group.sync_restrict::proxy::async`
          11: unknown: the instruction `ld.global.proxy::readonly.u32`
-         13: proxy fence other
+         13: proxy fence alias
          not read: line 6: the instruction `fabric.try_put.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128`
          not read: line 7: the instruction `fabric.submit.commit_group`
          not read: line 8: the instruction `fabric.wait.sync_restrict::read`
