@@ -22,6 +22,7 @@ pub use self::{
     kind::{KNOWN_HELP, Kind},
     source::{Compile, Made},
 };
+use crate::values::is_asked;
 
 /// What is wrong with a file, and its text where errors point to it.
 pub type Failure = (Errors, Option<Input>);
@@ -156,7 +157,7 @@ pub fn program(path: &Path, kernel: Option<&str>, language: Option<Language>, us
         let (module, _) = Module::read_partly(program.input.text().unwrap_or_default());
         let entries = module.functions().filter(|function| function.head.is_entry);
         let names = entries.map(|function| function.name.to_string());
-        names.filter(|name| kernel.is_none_or(|kernel| name.contains(kernel))).collect::<BTreeSet<_>>()
+        names.filter(|name| is_asked(kernel, name)).collect::<BTreeSet<_>>()
     };
     let mut found =
         all.into_iter().map(|program| (if is_alone { BTreeSet::new() } else { kernels(&program) }, program));

@@ -3,12 +3,21 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ptx_atomics::{mapping::mix, memory_model::place::Processor, pass::settings};
+use ptx_atomics::{
+    mapping::mix,
+    memory_model::{kernel::shown, place::Processor},
+    pass::settings,
+};
 use strum::VariantNames;
 
 /// A file that cannot be standard output, which the PTX has.
 pub fn file(path: &str) -> Result<PathBuf, String> {
     if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
+}
+
+/// Whether `--kernel` asks for a kernel: a part of its symbol, or of its name in the source.
+pub fn is_asked(part: Option<&str>, symbol: &str) -> bool {
+    part.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))
 }
 
 /// `out=x.npy`

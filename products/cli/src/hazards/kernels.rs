@@ -7,7 +7,6 @@ use std::{
 
 use ptx_atomics::execute::Given;
 use ptx_atomics::hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
-use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
@@ -21,6 +20,7 @@ use crate::{
     parallel,
     races::file::{self, File},
     render,
+    values::is_asked,
 };
 
 /// What a program has.
@@ -189,10 +189,7 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
     let params = args.kernels.params.iter();
     let parameters = params.map(|(name, number)| (name.clone(), number.cast_signed())).collect();
     let kernels = ptx_atomics::hazards::read_with(module, &Options { size: args.kernels.size(), parameters });
-    let wanted = |name: &str| match &args.kernels.kernel {
-        Some(part) => name.contains(part) || shown(name).contains(part),
-        None => true,
-    };
+    let wanted = |name: &str| is_asked(args.kernels.kernel.as_deref(), name);
     let kernels: Vec<_> = kernels.iter().filter(|kernel| wanted(&kernel.name)).collect();
     let checked = parallel::map(&kernels, |kernel| of_kernel(args, module, kernel));
     checked

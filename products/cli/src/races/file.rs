@@ -6,7 +6,6 @@ use itertools::Itertools;
 
 use ptx_atomics::races::check::{Options, Report, check_kernel};
 use ptx_atomics::{
-    memory_model::kernel::shown,
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Function, Module, ModuleError, Places, flat::Library, legality},
 };
@@ -16,6 +15,7 @@ use crate::{
     input::{self, Compile, Kind, Program},
     parallel,
     run::{Shown, quoted},
+    values::is_asked,
 };
 
 /// A file, or the part of one that is a module.
@@ -112,12 +112,9 @@ fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &F
     let limit = kernels.time_limit.min(kernels.until.left());
     let options =
         Options { size: kernels.size(), may_alias: kernels.may_alias, numbers: kernels.params.clone(), limit };
-    let wanted = |name: &str| match &kernels.kernel {
-        Some(part) => name.contains(part) || shown(name).contains(part),
-        None => true,
-    };
     let library = ptx_atomics::races::library(module);
-    let own = module.kernels().filter(|kernel| wanted(&kernel.name) && is_known(&library, kernel));
+    let wanted = |kernel: &&Function| is_asked(kernels.kernel.as_deref(), &kernel.name) && is_known(&library, kernel);
+    let own = module.kernels().filter(wanted);
     let own: Vec<_> = own.collect();
     parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
 }
