@@ -121,7 +121,7 @@ pub enum Tracking {
     TensorWait(TensorWait),
     /// By a `tcgen05.commit`.
     TensorCommit,
-    /// By the mbarrier at [`Role::Barrier`], of which it completes bytes.
+    /// By the mbarrier at [`Role::Barrier`]: the operation completes bytes of its phase.
     Mbarrier,
     /// By its value alone: it is a release at its scope.
     Value,

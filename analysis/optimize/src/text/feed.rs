@@ -40,17 +40,17 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     let is_guarded: Vec<bool> =
         kinds.iter().zip(&flat.steps).map(|(kind, step)| kind.is_some() && step.guard.is_some()).collect();
 
-    // What is executed under a guard stands alone, and so does the end.
+    // An event under a guard stands alone, and so does the end.
     let cfg = Cfg::of(&flat, |step| is_guarded[step] || step == lines.len());
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut begins = FxHashMap::default();
     for BasicBlock { steps, .. } in &cfg.blocks {
         begins.insert(steps.start, blocks.len());
-        // In front of what is executed under a guard stands a block that leads there, or past it.
+        // Before an event under a guard stands a block that leads there, or past it.
         if is_guarded[steps.start] {
             blocks.push(steps.start..steps.start);
         }
-        // The end is no instruction.
+        // The end has no line.
         blocks.push(steps.start..steps.end.min(lines.len()));
     }
     // Where a guarded instruction leaves the function, and where it traps.
