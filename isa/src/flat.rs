@@ -151,6 +151,8 @@ pub struct Access {
     pub mmio: bool,
     /// `.nc` and `ldu`: the program says that the memory is not written while the kernel runs, so that no order counts.
     pub is_read_only: bool,
+    /// Whether it is in parameter space, at an address in a register, which [`Flat::alone`] has.
+    pub is_parameter: bool,
     /// Whether the instruction names its state space.
     pub names_space: bool,
     /// What `atom` and `red` do.

@@ -224,7 +224,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The results of an instruction that computes, of which some have a sign.
+    /// The results of an instruction that computes, and whether each has a sign.
     pub fn compute(
         &mut self,
         state: &State,

@@ -4,7 +4,10 @@
 use itertools::Itertools;
 use ptx_lowering::{
     Access, AtomicOp, Form, Operation, Ordering, RmwOp, Strategy, SyncScope, Target, Type,
-    ptx::{self, AtomOp, Instruction, Scope, Space, Statement},
+    ptx::{
+        self, Scope, Space,
+        mnemonic::{Mnemonic, Order},
+    },
 };
 use strum::IntoEnumIterator;
 
@@ -68,13 +71,10 @@ fn cell(operation: Operation, ordering: Ordering, target: &Target) -> String {
     };
     let text = [before, access, behind].join("\n");
     let is_loop = text.lines().any(|line| line.ends_with(':'));
-    let is_shown = |line: &&str| match line.parse() {
-        Ok(Statement::Instruction { instruction, .. }) => match instruction {
-            Instruction::Fence(_) | Instruction::Membar(_) => true,
-            Instruction::Atom(atom) => !is_loop || atom.op == AtomOp::Cas,
-            _ => !is_loop,
-        },
-        _ => !is_loop,
+    let is_shown = |line: &&str| {
+        // A modifier that is left open, such as `<.scope>`, stands for one.
+        let row = Mnemonic::of(&mnemonic(line).replace('<', ""));
+        row.is_some_and(|row| row.order == Some(Order::Fence)) || !is_loop || line.contains(".cas.")
     };
     let shown = text.lines().map(str::trim).filter(|line| !line.is_empty()).filter(is_shown).map(|line| {
         let of_loop = if is_loop && line.contains(".cas.") { "loop of " } else { "" };

@@ -34,6 +34,11 @@ impl Reading<'_> {
         self.words.iter().find_map(|word| word.parse().ok())
     }
 
+    /// Whether it accesses parameter space, of a function or of a kernel.
+    fn is_of_parameters(&self) -> bool {
+        self.words.iter().any(|word| word.split("::").next() == Some("param"))
+    }
+
     /// The operand in brackets.
     fn memory(&self) -> Option<&Syntax<'_>> {
         self.of.operands.iter().find(|operand| is_memory(operand))
@@ -108,7 +113,7 @@ impl<'m> Builder<'_, 'm> {
             },
             _ if is_fence => fence(of),
             "bar" | "barrier" => self.barrier(frame, of),
-            "ld" | "st" if of.words.iter().any(|word| word.split("::").next() == Some("param")) => {
+            "ld" | "st" if of.is_of_parameters() => {
                 return self.passed(frame, of, writes);
             }
             // What orders the read-only proxy is not known.
@@ -175,6 +180,7 @@ impl<'m> Builder<'_, 'm> {
             scope: of.find(),
             mmio: of.has("mmio"),
             is_read_only: of.has("nc") || of.words[0] == "ldu",
+            is_parameter: of.is_of_parameters(),
             names_space: named.is_some(),
             op: is_update.then(|| of.find()).flatten(),
             matrix: MatrixForm::of(of.words).map(Box::new),

@@ -176,7 +176,8 @@ impl Reader<'_, '_> {
         let (step, text) = (&self.flat.steps[index], &*self.lines[index].text);
         let unknown = || Some(EventKind::Unknown(format!("`{}`", mnemonic(text))));
         match &step.action {
-            Action::Access(access) if access.is_private() || is_parameter(text) => None,
+            // The host alone writes parameters.
+            Action::Access(access) if access.is_private() || access.is_parameter => None,
             Action::Access(access) if access.kind == AccessKind::Matrix || access.sem == Sem::Weak => {
                 Some(EventKind::Plain)
             }
@@ -251,9 +252,4 @@ impl Reader<'_, '_> {
 pub fn mnemonic(text: &str) -> &str {
     let mut words = text.split_whitespace().skip_while(|word| word.starts_with('@'));
     words.next().unwrap_or_default().trim_end_matches(';')
-}
-
-/// Whether parameter space is accessed, which the host alone writes.
-fn is_parameter(text: &str) -> bool {
-    mnemonic(text).split('.').any(|word| word.split("::").next() == Some("param"))
 }

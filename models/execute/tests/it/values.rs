@@ -66,6 +66,28 @@ fn registers_wider_than_the_type() {
     check("cvt.rn.TYPE.f32 REGISTER, %f1;", Type::F16, 0xc000);
 }
 
+#[test]
+fn parts_of_an_unpacked_value_may_be_discarded() {
+    let check = |parts: &str, expected: u64| {
+        let body = format!("ld.param.u64 %d2, [n];\nmov.b64 {parts}, %d2;\nst.global.u32 [%p], %r1;");
+        assert_eq!(stored("", &body, &[0], 0x0180_8382_8584_8786)[0], expected, "{parts}");
+    };
+    check("{_, %r1}", 0x0180_8382);
+    check("{%r1, _}", 0x8584_8786);
+}
+
+#[test]
+fn a_restored_stack_is_allocated_again() {
+    let check = |between: &str, expected: u64| {
+        let body = format!(
+            "stacksave.u64 %d1;\nalloca.u64 %d2, 32;\n{between}\nalloca.u64 %d3, 32;\nsub.u64 %d4, %d3, %d2;\nst.global.u64 [%p], %d4;"
+        );
+        assert_eq!(stored("", &body, &[7], 0)[0], expected, "{between}");
+    };
+    check("", 32);
+    check("stackrestore.u64 %d1;", 0);
+}
+
 /// As ptxas has it, an access without a state space whose address names a variable is in the state space of the variable.
 #[test]
 fn names_of_variables_as_addresses() {

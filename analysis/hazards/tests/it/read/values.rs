@@ -27,6 +27,22 @@ fn sums_of_constants_and_registers() {
     );
 }
 
+/// The carry flag is not an operand: equal instructions with equal operands may differ.
+#[test]
+fn sums_with_a_carry() {
+    check(
+        "mov.b32 %r0, sm;
+         add.cc.u32 %r1, %r2, %r3;
+         addc.u32 %r4, %r5, 0;
+         addc.u32 %r6, %r5, 0;
+         add.s32 %r4, %r0, %r4;
+         add.s32 %r6, %r0, %r6;
+         st.shared.b32 [%r4], 0;
+         st.shared.b32 [%r6], 0;",
+        "",
+    );
+}
+
 #[test]
 fn fields_of_threads() {
     check(
