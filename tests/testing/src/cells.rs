@@ -257,7 +257,7 @@ impl Cell {
 
 /// Every operation on memory of a state space, on each type that LLVM allows.
 fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
-    // What is only moved is an integer of its width, but for float and double, which have registers of their own.
+    // A value that is only moved is an integer of its width, except float and double, which have registers of their own.
     let moved = move |(name, size, ty): LlvmType| {
         let integer = INTEGERS.into_iter().find(|(_, known, _)| *known == size).map_or(ty, |(.., ty)| ty);
         let ty = if matches!(ty, Type::F32 | Type::F64) { ty } else { integer };

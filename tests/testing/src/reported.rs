@@ -1,14 +1,14 @@
 //! The bugs of `tests/async/reported`, and how the machine on the CPU runs their kernels.
 //!
-//! A file is the fixed form. Without the lines that end in `// the fix`, and with those behind `// before: `, it is the form before.
+//! A file is the fixed form. Without the lines that end in `// the fix`, and with the lines after `// before: `, it is the form before.
 
 use std::{fs, iter};
 
 use ptx_execute::{
-    Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, TensorMap,
+    Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, Site, TensorMap,
     matrix::map::TensorElement,
 };
-use ptx_isa::{Family, FullSize, Function, LaunchSize, Module, Parameter};
+use ptx_isa::{FullSize, Function, LaunchSize, Module, Parameter};
 
 use crate::root;
 
@@ -19,7 +19,7 @@ pub struct Reported {
     pub name: String,
     /// PTX before the fix.
     pub before: String,
-    /// PTX behind the fix.
+    /// The PTX after the fix.
     pub fixed: String,
 }
 
@@ -52,12 +52,12 @@ const BOXES: [(&str, &[u32]); 10] = [
     ("transformerengine_2695", &[2048]),
 ];
 
-/// The boxes of the kernel of a file. Of others than those that were reported, nothing is known.
+/// The boxes of the kernel of a file. Of kernels that were not reported, nothing is known.
 pub fn boxes(name: &str) -> &'static [u32] {
     BOXES.iter().find(|(other, _)| *other == name).map_or(&[], |(_, boxes)| boxes)
 }
 
-/// The seeds that show what is wrong with a kernel, and a number for its parameters with each: loops are left out, run once, and
+/// The seeds that show the fault of a kernel, and a number for its parameters with each: loops are left out, run once, and
 /// run often.
 pub const INPUTS: [(u64, u64); 5] = [(0, 3), (1, 2), (2, 4), (3, 6), (0, 0)];
 
@@ -85,7 +85,7 @@ pub fn run(
     let known = LaunchSize::of(head);
     let block = known.block.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
     let cluster = known.cluster.unwrap_or([1; 3]);
-    // What is taken has not begun.
+    // `try_cancel` takes CTAs that have not begun.
     let takes = kernel.body.iter().flatten().any(|line| line.text.contains("try_cancel"));
     let grid = if takes { [96, 1, 1] } else { cluster };
     let mut device = Device::new(module, options)?;
@@ -102,7 +102,7 @@ pub fn run(
     device.launch(&Launch::new(&*kernel.name, FullSize { grid, cluster, ..block.into() }, arguments))
 }
 
-/// What two accesses are that race.
+/// The kind of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// One of them makes, uses or ends an mbarrier.
@@ -114,19 +114,18 @@ pub enum Class {
 }
 
 impl Class {
-    fn of(instruction: &str) -> Self {
-        let words: Vec<&str> = instruction.split('.').collect();
-        match Family::of(&words) {
-            Some(_) if words[0] == "mbarrier" => Self::Barrier,
+    fn of(site: &Site) -> Self {
+        match site.family() {
+            Some(family) if family.is_mbarrier() => Self::Barrier,
             Some(_) => Self::Asynchronous,
             None => Self::Ordinary,
         }
     }
 }
 
-/// The class of a data race, and the lines of both accesses; nothing for what is no data race.
+/// The class of a data race, and the lines of both accesses; nothing for other findings.
 pub fn race(finding: &Finding) -> Option<(Class, [u32; 2])> {
     let other = finding.other.as_ref().filter(|_| finding.kind == FindingKind::Race)?;
-    let class = Class::of(&other.instruction).min(Class::of(&finding.site.instruction));
+    let class = Class::of(other).min(Class::of(&finding.site));
     Some((class, [other.at.line, finding.site.at.line]))
 }

@@ -17,7 +17,7 @@ pub struct Writer<'p> {
     pub random: Random,
     pub plan: &'p Plan,
     pub homes: &'p Homes,
-    /// Functions beside those of the threads.
+    /// Functions beside the functions of the threads.
     pub others: String,
     /// How many of these there are.
     parts: usize,

@@ -26,7 +26,7 @@ enum Home {
     Behind,
 }
 
-/// What lets others name an internal variable.
+/// The declaration by which other GPUs name an internal variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nobody,
@@ -133,7 +133,7 @@ impl Homes {
         self.homes[variable] == Home::Behind
     }
 
-    /// The variables of the module, and what tells others of them.
+    /// The variables of the module, and the declarations that tell other GPUs of them.
     pub fn variables(&self) -> String {
         let (mut text, mut used, mut annotations) = (String::new(), Vec::new(), Vec::new());
         let pair = self.homes.contains(&Home::Behind);

@@ -3,7 +3,7 @@
 //!
 //! A file uses another one where a path in it leads there: in a `use`, in code or in the arguments of a macro. What a module
 //! only passes on, as `pub use`, is no use of its own; who takes the name from there uses the file that defines it. Between
-//! crates cargo forbids circles; their order is that of ARCHITECTURE.md.
+//! crates cargo forbids circles; they have the order of ARCHITECTURE.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -298,7 +298,7 @@ struct Package {
     folder: PathBuf,
     /// The root files of its library and programs.
     roots: Vec<PathBuf>,
-    /// The folders of the crates that it depends on, but for its tests.
+    /// The folders of the crates that it depends on, except its tests.
     depends_on: Vec<PathBuf>,
 }
 

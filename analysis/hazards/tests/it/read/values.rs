@@ -39,7 +39,12 @@ fn sums_with_a_carry() {
          add.s32 %r6, %r0, %r6;
          st.shared.b32 [%r4], 0;
          st.shared.b32 [%r6], 0;",
-        "",
+        "threads 128
+         block 0
+         12: write shared sm+v0[..4]
+         13: write shared sm+v1[..4]
+         v0 = value of the thread
+         v1 = value of the thread",
     );
 }
 
