@@ -1,5 +1,6 @@
 //! What the check finds.
 
+use ptx_execute::Peer;
 use ptx_isa::InstPlace;
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
@@ -44,6 +45,8 @@ pub struct Finding {
     pub message: String,
     /// Whether the two accesses are ordered, and lack a fence between proxies alone.
     pub lacks_fence: bool,
+    /// Of an access to another CTA of the cluster: why its memory may be absent.
+    pub peer: Option<Peer>,
     /// What would mend it.
     pub remedy: Option<Remedy>,
     /// Instructions between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
@@ -85,6 +88,7 @@ impl Finding {
             verdict,
             message,
             lacks_fence: false,
+            peer: None,
             remedy: None,
             path: Vec::new(),
             cause: None,

@@ -54,7 +54,7 @@ impl Witness {
         };
         Finding {
             first: found.other.as_ref().map(|site| site.at),
-            lacks_fence: found.lacks_fence,
+            lacks_fence: found.lacks_fence(),
             remedy: found
                 .help
                 .clone()

@@ -12,8 +12,8 @@ use std::{
 };
 
 use ptx_execute::{
-    Assumption, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options, Report, Schedule,
-    Site, SiteKind, Tried, Value, search,
+    AccessType, Assumption, Detail, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options,
+    Peer, Race, Report, Schedule, Site, SiteKind, Tried, Value, search,
 };
 use ptx_isa::{Family, InstPlace, Module};
 use web_time::Instant;
@@ -105,12 +105,12 @@ impl Witnesses {
     pub fn news(&self) -> Vec<&Witness> {
         let keys = |witness: &Witness| {
             let (least, most) = witness.pair();
-            let kinds = witness.found.message.split(" of `").next().unwrap_or_default().to_owned();
-            [least, most].map(|line| (witness.class, witness.found.lacks_fence, kinds.clone(), line))
+            let (kind, detail) = (witness.found.kind, witness.found.detail);
+            [least, most].map(|line| (witness.class, kind, detail, line))
         };
         let (shown, others): (Vec<_>, Vec<_>) = self.found.iter().partition(|witness| witness.shows.is_some());
         let first =
-            |witness: &Witness| witness.found.other.as_ref().map(|site| (site.at.line, witness.found.lacks_fence));
+            |witness: &Witness| witness.found.other.as_ref().map(|site| (site.at.line, witness.found.lacks_fence()));
         let known: BTreeSet<_> = shown.iter().filter_map(|witness| first(witness)).collect();
         let mut told: BTreeSet<_> = shown.into_iter().flat_map(keys).collect();
         others
@@ -282,7 +282,8 @@ impl Search<'_> {
 
     /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
     fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
-        for found in findings.into_iter().filter(|found| found.message.contains(" by the grid of ")) {
+        let is_early = |found: &Found| found.race().is_some_and(|race| race.by_earlier_grid);
+        for found in findings.into_iter().filter(is_early) {
             let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.at == found.site.at;
             let Some(shown) = self.proposed.iter().position(is_it) else { continue };
             // Another grid may write other values.
@@ -340,7 +341,7 @@ fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
     use Rule::{R3, R6, R7, R8, R9, R10, R14, R15, R16};
     let is_of = |rules: &[Rule]| rules.contains(&rule);
     match found.kind {
-        FindingKind::Race => rule != R14 && (!found.lacks_fence || finding.lacks_fence),
+        FindingKind::Race => rule != R14 && (!found.lacks_fence() || finding.lacks_fence),
         FindingKind::Hang => is_of(&[R3, R7, R8, R9, R16]),
         FindingKind::Unfinished => is_of(&[R7]),
         FindingKind::Absent => is_of(&[R15]),
@@ -365,7 +366,7 @@ fn is_by_rule(finding: &Finding, found: &Found) -> bool {
         Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
         // Either it has begun, or it is still there.
         Some(Rule::R15) if found.kind == FindingKind::Absent => {
-            finding.message.contains("have ended") == found.message.ends_with("has ended")
+            (finding.peer == Some(Peer::Ended)) == (found.detail == Detail::Peer(Peer::Ended))
         }
         // Which of two barriers the machine names depends on the order of threads.
         Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
@@ -402,7 +403,8 @@ fn is_of_too_large_a_box(found: &Found) -> bool {
     let apart = loads(one) && loads(two) && one.at != two.at;
     // A copy tells its own mbarrier that it is complete, which is no write of what it brings.
     let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
-    apart || meets && found.message.contains("an asynchronous write")
+    let writes = |race: Race| race.accesses.contains(&AccessType::AsynchronousWrite);
+    apart || meets && found.race().is_some_and(writes)
 }
 
 /// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.

@@ -23,9 +23,9 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
+use ptx_execute::{AccessType, Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
 use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
-use ptx_isa::{Function, InstPlace, Item, LaunchSize, Module};
+use ptx_isa::{Family, Function, InstPlace, Item, LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
 
@@ -348,18 +348,16 @@ fn level(finding: &Finding, class: Option<Class>) -> Said {
 
 fn need(found: &Found) -> Need {
     use FindingKind::{BarrierCount, DivergentBarrier, Hang, Misuse, Race, TensorMemory};
-    // The wait at the end of a kernel is a warning.
-    let is_end = found.message.starts_with("the CTA ends while the operation may still read");
     let is_setup = |site: &ptx_execute::Site| {
-        ["mbarrier.init", "mbarrier.inval", "tcgen05.alloc"].iter().any(|name| site.instruction.starts_with(name))
+        matches!(site.family(), Some(Family::MbarrierInit | Family::MbarrierInval | Family::Tcgen05Alloc))
     };
+    let reads_first = |race: ptx_execute::Race| race.accesses[0] == AccessType::Read;
     let sites = [Some(&found.site), found.other.as_ref()];
     match found.kind {
         Hang => Need::Hangs,
-        Misuse if is_end => Need::Lenient,
         Misuse | TensorMemory | BarrierCount | DivergentBarrier => Need::Wrong,
-        Race if found.lacks_fence
-            && (found.message.starts_with("a read and") || sites.into_iter().flatten().any(is_setup)) =>
+        Race if found.lacks_fence()
+            && (found.race().is_some_and(reads_first) || sites.into_iter().flatten().any(is_setup)) =>
         {
             Need::Lenient
         }

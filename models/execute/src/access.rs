@@ -9,7 +9,7 @@ use crate::{
     code::{Access, Address, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
-    report::FindingKind,
+    report::{Detail, FindingKind, Peer},
     shadow::{self, Info, Record},
     sync::Strong,
     warp::{Lanes, Warp, each},
@@ -405,15 +405,15 @@ impl Machine<'_> {
         let Some(owner) = self.rank(cta, Some(rank)).filter(|owner| *owner != cta.index) else { return };
         let has_ended = self.ctas[owner as usize].as_ref().is_none_or(|other| other.ended == other.threads);
         let have_met = self.clusters.get(&(cta.index / self.cluster)).is_some_and(|cluster| cluster.phase > 0);
-        let what = match () {
-            () if has_ended => "has ended",
-            () if !have_met && !cta.order[thread as usize].clock.has_met(owner) => "may not have begun",
+        let peer = match () {
+            () if has_ended => Peer::Ended,
+            () if !have_met && !cta.order[thread as usize].clock.has_met(owner) => Peer::NotBegun,
             () => return,
         };
         let name = self.place_name(place);
-        let message = format!("`{name}` is accessed, and that CTA {what}");
+        let message = format!("`{name}` is accessed, and that CTA {peer}");
         let help = Some("`barrier.cluster.arrive` and `.wait` of all threads of the cluster in between".into());
-        self.find(cta, FindingKind::Absent, thread, pc, None, Some(name), message, help);
+        self.find_detailed(cta, FindingKind::Absent, thread, pc, None, Some(name), message, help, Detail::Peer(peer));
     }
 
     /// Whether the last write of a place may have no order with what a thread does next.

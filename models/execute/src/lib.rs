@@ -36,6 +36,6 @@ pub use self::{
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
-    report::{Finding, FindingKind, Missing, Note, Remedy, Report, Site, SiteKind},
+    report::{AccessType, Detail, Finding, FindingKind, Missing, Note, Peer, Race, Remedy, Report, Site, SiteKind},
 };
 pub use ptx_isa::SourceLine;

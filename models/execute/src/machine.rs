@@ -17,7 +17,7 @@ use crate::{
     learned::Learned,
     memory::Global,
     random::Random,
-    report::{Finding, FindingKind, Missing, Remedy, Report, Site},
+    report::{AccessType, Detail, Finding, FindingKind, Missing, Race, Remedy, Report, Site},
     shadow::{Races, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
@@ -572,11 +572,8 @@ impl<'r> Machine<'r> {
                 "`tcgen05.dealloc` of the columns that are taken, or all warps of the warpgroup".into()
             }
         };
-        let before = self.findings.found.len();
-        self.find(cta, FindingKind::Hang, thread, at, None, None, why, Some(help));
-        if let Some(finding) = self.findings.found.get_mut(before) {
-            finding.missing = missing.filter(|_| arrives(wait));
-        }
+        let detail = missing.filter(|_| arrives(wait)).map_or(Detail::None, Detail::Missing);
+        self.find_detailed(cta, FindingKind::Hang, thread, at, None, None, why, Some(help), detail);
     }
 
     /// A finding at an instruction of a thread of a CTA.
@@ -592,6 +589,23 @@ impl<'r> Machine<'r> {
         message: String,
         help: Option<Remedy>,
     ) {
+        self.find_detailed(cta, kind, thread, pc, other, place, message, help, Detail::None);
+    }
+
+    /// A finding with the facts that tell it from others of its kind.
+    #[expect(clippy::too_many_arguments, reason = "these are a finding")]
+    pub fn find_detailed(
+        &mut self,
+        cta: &Cta,
+        kind: FindingKind,
+        thread: u32,
+        pc: Pc,
+        other: Option<(Pc, Who)>,
+        place: Option<String>,
+        message: String,
+        help: Option<Remedy>,
+        detail: Detail,
+    ) {
         let second = other.map_or(pc, |(pc, _)| pc);
         if !self.findings.wants(kind, pc, second, self.options.findings) {
             return;
@@ -604,8 +618,7 @@ impl<'r> Machine<'r> {
             place,
             message,
             help,
-            lacks_fence: false,
-            missing: None,
+            detail,
         };
         self.findings.push(finding);
     }
@@ -641,18 +654,19 @@ impl<'r> Machine<'r> {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
         let pc = record.info.step();
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
-            (true, ..) => "an atomic operation",
-            (_, true, false) => "a write",
-            (_, false, false) => "a read",
-            (_, true, true) => "an asynchronous write",
-            (_, false, true) => "an asynchronous read",
+            (true, ..) => AccessType::Atomic,
+            (_, true, false) => AccessType::Write,
+            (_, false, false) => AccessType::Read,
+            (_, true, true) => AccessType::AsynchronousWrite,
+            (_, false, true) => AccessType::AsynchronousRead,
         };
+        let accesses = [earlier, record].map(does);
         let grid = self.earlier_grid(earlier.agent).map(|(_, grid)| grid);
         let by = grid.map(|grid| format!(" by the grid of '{}' in front", grid.launch.kernel)).unwrap_or_default();
         let message = match same_value {
             true if grid.is_none() => format!("two writes of the same value to `{place}` have no order"),
             true => format!("a write{by} and a write of the same value to `{place}` have no order"),
-            false => format!("{}{by} and {} of `{place}` have no order", does(earlier), does(record)),
+            false => format!("{}{by} and {} of `{place}` have no order", accesses[0], accesses[1]),
         };
         let is_read_only =
             |step: Pc| matches!(&self.program.steps[step as usize].op, Op::Access(access) if access.is_read_only);
@@ -662,6 +676,7 @@ impl<'r> Machine<'r> {
             Some(_) if self.would_wait(earlier.agent) => Remedy::GridWait,
             Some(_) => Remedy::GridWaits,
         };
+        let detail = Detail::Race(Race { accesses, by_earlier_grid: grid.is_some(), lacks_fence });
         let other = self.site_of(earlier);
         let finding = Finding {
             kind,
@@ -670,8 +685,7 @@ impl<'r> Machine<'r> {
             place: Some(place),
             message,
             help: Some(help),
-            lacks_fence,
-            missing: None,
+            detail,
         };
         self.findings.push(finding);
     }

@@ -190,10 +190,81 @@ pub struct Finding {
     pub message: String,
     /// What would have ordered the two, or what else can be done.
     pub help: Option<Remedy>,
+    /// Facts that tell findings of a kind apart.
+    pub detail: Detail,
+}
+
+impl Finding {
     /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
-    pub lacks_fence: bool,
+    pub fn lacks_fence(&self) -> bool {
+        matches!(self.detail, Detail::Race(Race { lacks_fence: true, .. }))
+    }
+
+    /// Of a race of two accesses: these, in their order.
+    pub fn race(&self) -> Option<Race> {
+        match self.detail {
+            Detail::Race(race) => Some(race),
+            _ => None,
+        }
+    }
+}
+
+/// Facts that tell findings of a kind apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The kind says all.
+    #[default]
+    None,
+    /// Two accesses that race, also of the same value.
+    Race(Race),
+    /// A tensor map that the kernel has made is used without an acquire of its proxy.
+    TensorMap,
+    /// The CTA whose memory is absent.
+    Peer(Peer),
     /// Of a hang where everything waits at barriers or mbarriers: the events that do not come.
-    pub missing: Option<Missing>,
+    Missing(Missing),
+}
+
+/// Two accesses that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Race {
+    /// The kinds of both, in their order.
+    pub accesses: [AccessType; 2],
+    /// Whether the first is of an earlier grid.
+    pub by_earlier_grid: bool,
+    /// Whether the two are ordered, but go through different proxies without a fence in between.
+    pub lacks_fence: bool,
+}
+
+/// The kind of an access.
+#[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AccessType {
+    /// An atomic operation.
+    #[strum(serialize = "an atomic operation")]
+    Atomic,
+    /// A write.
+    #[strum(serialize = "a write")]
+    Write,
+    /// A read.
+    #[strum(serialize = "a read")]
+    Read,
+    /// A write of an asynchronous operation.
+    #[strum(serialize = "an asynchronous write")]
+    AsynchronousWrite,
+    /// A read of an asynchronous operation.
+    #[strum(serialize = "an asynchronous read")]
+    AsynchronousRead,
+}
+
+/// A CTA of the cluster whose shared memory may be absent.
+#[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Peer {
+    /// It may not have begun.
+    #[strum(serialize = "may not have begun")]
+    NotBegun,
+    /// It has ended.
+    #[strum(serialize = "has ended")]
+    Ended,
 }
 
 /// The events that do not come where threads wait for ever.

@@ -1,7 +1,9 @@
 //! CTAs of a cluster that access each other's memory, or share tensor memory (R15): the other one has started, and is still there.
 
-use ptx_isa::InstPlace;
 use std::collections::BTreeMap;
+
+use ptx_execute::Peer;
+use ptx_isa::InstPlace;
 
 use super::{
     barriers::Barriers,
@@ -216,6 +218,11 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut places: Vec<InstPl
     );
     let remedy = is_wrong.then_some(Remedy::words(help));
     let cause = (!is_wrong).then_some(Cause::Path);
+    let peer = match lack {
+        Lack::Started => Some(Peer::NotBegun),
+        Lack::There => Some(Peer::Ended),
+        Lack::Allocated => None,
+    };
     let others = places.into_iter().skip(1).map(Pair::alone).collect();
-    Finding { rule: Some(Rule::R15), remedy, cause, others, ..Finding::new(&kernel.name, at, verdict, message) }
+    Finding { rule: Some(Rule::R15), peer, remedy, cause, others, ..Finding::new(&kernel.name, at, verdict, message) }
 }

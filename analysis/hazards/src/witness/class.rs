@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{End, Finding, FindingKind, Missing, Site, SiteKind, Tried, WORKSPACE};
+use ptx_execute::{AccessType, Detail, End, Finding, FindingKind, Missing, Site, SiteKind, Tried, WORKSPACE};
 use ptx_isa::Family;
 
 /// How sure a witness is.
@@ -55,17 +55,18 @@ pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class>
         FindingKind::Race if !is_asynchronous => Some(Class::Plain),
         FindingKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only since its strides are made up.
-        FindingKind::Race if is_in_buffer(finding, tried) && !finding.message.contains("tensor map") => None,
+        FindingKind::Race if is_in_buffer(finding, tried) && finding.detail != Detail::TensorMap => None,
         FindingKind::Race if is_lenient(finding) => Some(Class::Warning),
         FindingKind::Race => Some(Class::Wrong),
         // Many kernels end without the wait, and lose nothing on the GPUs there are.
         FindingKind::Unfinished => Some(Class::Warning),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
         FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
-        FindingKind::Hang => match finding.missing? {
+        FindingKind::Hang => match finding.detail {
             // Boxes of tensor maps may be why.
-            Missing::Bytes if tried.launch.has_maps() => None,
-            Missing::Bytes | Missing::Arrivals => Some(Class::Stuck),
+            Detail::Missing(Missing::Bytes) if tried.launch.has_maps() => None,
+            Detail::Missing(_) => Some(Class::Stuck),
+            _ => None,
         },
         // If no launch ends, the arguments may be why.
         FindingKind::Absent | FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => {
@@ -96,7 +97,9 @@ fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
 fn is_lenient(finding: &Finding) -> bool {
     let sites = [Some(&finding.site), finding.other.as_ref()];
     let has = |family| sites.iter().flatten().any(|site| site.family() == Some(family));
-    let is_read = finding.message.starts_with("a read and an asynchronous write");
+    let is_read = finding.race().is_some_and(|race| {
+        race.accesses == [AccessType::Read, AccessType::AsynchronousWrite] && !race.by_earlier_grid
+    });
     let is_setup = has(Family::MbarrierInit) || has(Family::Tcgen05Alloc);
     let is_product = |site: &Site| {
         use Family::{Tcgen05Mma, Tcgen05MmaSp, Tcgen05MmaWs, Tcgen05MmaWsSp};
@@ -106,5 +109,5 @@ fn is_lenient(finding: &Finding) -> bool {
         let is_same = (other.thread, other.cta) == (finding.site.thread, finding.site.cta);
         is_same && is_product(other) && is_product(&finding.site)
     });
-    finding.lacks_fence && (is_read || is_setup) || has(Family::MbarrierInval) || is_of_one
+    finding.lacks_fence() && (is_read || is_setup) || has(Family::MbarrierInval) || is_of_one
 }

@@ -14,7 +14,7 @@ use crate::{
         tile::Chunk,
     },
     memory::Region,
-    report::{FindingKind, Remedy},
+    report::{Detail, FindingKind, Remedy},
     shadow::Info,
     warp::Warp,
 };
@@ -124,7 +124,17 @@ impl Machine<'_> {
         let name = self.place_name(place);
         let message = format!("the tensor map at `{name}` was made here, and is used without an acquire of its proxy");
         let help = Some(Remedy::TensorMapFence);
-        self.find(cta, FindingKind::Race, at.thread, at.pc, None, Some(name), message, help);
+        self.find_detailed(
+            cta,
+            FindingKind::Race,
+            at.thread,
+            at.pc,
+            None,
+            Some(name),
+            message,
+            help,
+            Detail::TensorMap,
+        );
     }
 
     /// `fence.proxy.tensormap::generic.acquire`

@@ -234,8 +234,7 @@ mod tests {
             place: None,
             message: "m".into(),
             help: None,
-            lacks_fence: false,
-            missing: None,
+            detail: crate::Detail::None,
         }
     }
 
