@@ -111,7 +111,7 @@ fn content(ops: &[Step]) -> BlockContent {
     BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
-/// Finds what comes before each block, what dominates it, and whether it is in a loop.
+/// Finds the predecessors and the dominator of each block, and whether it is in a loop.
 fn relate(blocks: &mut [CodeBlock]) {
     let next = |block: usize| blocks[block].next.iter().copied();
     let previous = graph::previous(blocks.len(), next);

@@ -19,7 +19,7 @@ pub struct LdMatrix {
 }
 
 impl LdMatrix {
-    /// The form, unless the matrices have elements of 8 bits or fewer, or there is no such form.
+    /// The form, unless the matrices have elements of 8 bits or fewer, or PTX has no such form.
     pub fn of(form: &MatrixForm) -> Option<Self> {
         let is_square = form.shape == Some(MatrixShape { m: 8, n: 8, k: None });
         let count = usize::from(form.count.filter(|count| matches!(count, 1 | 2 | 4))?);

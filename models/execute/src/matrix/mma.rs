@@ -56,7 +56,7 @@ pub struct Mma {
 }
 
 impl Mma {
-    /// The form, unless it is block-scaled, or there is no such form.
+    /// The form, unless it is block-scaled, or PTX has no such form.
     pub fn of(form: &MatrixForm) -> Option<Self> {
         let &[d, a, b, c] = &form.elements[..] else { return None };
         let shape = Shape::of(form.shape?)?;
