@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use libtest_mimic::{Failed, Trial};
 use ptx_atomics::{
     execute::Given,
-    hazards::{self, Limits},
+    hazards::{self, Budget},
     optimize::text as optimize,
-    ptx::{Code, InstId, InstPlace, Module},
+    ptx::{Code, InstId, InstPlace, Module, Stop},
     races::check::{Options, check},
 };
 use testing::root;
@@ -59,7 +59,8 @@ fn findings(module: &Module) -> BTreeMap<String, Vec<String>> {
     for kernel in hazards::read(module) {
         let report = hazards::check(&kernel, Default::default());
         let given = Given::default();
-        let shown = hazards::witnesses(module, &kernel.name, &report.findings, &given, Limits::default());
+        let shown =
+            hazards::witnesses(module, &kernel.name, &report.findings, &given, &Budget::default(), &Stop::never());
         let own = all.entry(format!("asynchronous operations of {}", kernel.name)).or_default();
         own.extend(report.findings.iter().map(|finding| {
             let edits = finding.remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| id(edit.at));

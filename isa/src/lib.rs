@@ -58,6 +58,7 @@ mod places;
 mod print;
 mod runtime;
 pub mod special;
+mod stop;
 pub mod syntax;
 mod target;
 mod word;
@@ -75,6 +76,7 @@ pub use self::{
     print::{Names, PtxNames},
     runtime::Runtime,
     special::{Axis, Special, SpecialScalar, SpecialVector},
+    stop::Stop,
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     word::*,
 };

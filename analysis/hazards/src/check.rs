@@ -28,10 +28,9 @@ mod token;
 
 use std::collections::BTreeMap;
 
-use ptx_isa::effects::Proxy;
+use ptx_isa::{Stop, effects::Proxy};
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::FxHashSet;
-use web_time::Instant;
 
 use self::{
     alias::Overlap,
@@ -46,19 +45,21 @@ pub use self::{graph::EventGraph, token::is_asynchronous};
 use crate::{
     finding::Report,
     kernel::{Access, EventKind, Kernel, Start},
+    options::Budget,
 };
-
-/// How many events a kernel may have, and how many of them may synchronize: each is compared with each.
-const EVENTS: usize = 20_000;
-const SYNCHRONIZATIONS: usize = 2_000;
 
 /// What is wrong with a kernel, as the readings have it. Of one that is too large, what was found by then.
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
-    check_until(kernel, readings, None)
+    check_within(kernel, readings, Budget::default(), &Stop::never())
 }
 
-/// The same, and what was found until then where it is not done at that time.
-pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) -> Report {
+/// The same within a budget, with an emergency stop.
+pub fn check_within(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop) -> Report {
+    let report = check_rules(kernel, readings, budget, stop);
+    Report { is_stopped: stop.has_struck(), ..report }
+}
+
+fn check_rules(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop) -> Report {
     let synchronizations = forms::synchronizations(kernel);
     let mut report = Report { synchronizations, ..Report::default() };
     let is_asynchronous = token::is_asynchronous(kernel);
@@ -66,7 +67,7 @@ pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) 
         return report;
     }
     let events: usize = kernel.blocks.iter().map(|block| block.events.len()).sum();
-    if events > EVENTS || synchronizations > SYNCHRONIZATIONS {
+    if events > budget.events || synchronizations > budget.synchronizations {
         report.findings.push(forms::too_large(kernel));
         report.unchecked = synchronizations;
         return report;
@@ -83,7 +84,7 @@ pub fn check_until(kernel: &Kernel, readings: Readings, until: Option<Instant>) 
     let seconds = points.flat_map(|point| seconds(&graph, point)).collect();
     let mut partners = Partners::new(&graph, &tokens, seconds);
     let crosses = std::mem::take(&mut partners.crosses);
-    let flow = Flow::new(&graph, &barriers, readings, tokens, crosses, until);
+    let flow = Flow::new(&graph, &barriers, readings, tokens, crosses, (budget, stop));
     let mut search = Search { flow, partners, found: BTreeMap::new() };
     let too_large = barriers.too_many || search.all().is_err();
     let Search { flow, found, .. } = search;

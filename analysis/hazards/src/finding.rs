@@ -15,6 +15,8 @@ pub struct Report {
     pub synchronizations: usize,
     /// How many of them are undecided: something possible or not checked is about them, or nothing says of which barrier they are.
     pub unchecked: usize,
+    /// Whether the emergency stop has cut the check.
+    pub is_stopped: bool,
 }
 
 impl Report {

@@ -16,13 +16,13 @@ mod witness;
 
 pub use self::{
     cause::Cause,
-    check::{check, check_until, is_asynchronous},
+    check::{check, check_within, is_asynchronous},
     finding::{Edit, Finding, Pair, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     level::Level,
     litmus::litmus,
-    options::Options,
+    options::{Budget, Options},
     read::{read, read_with},
     shown::{Executed, Shown, shown},
-    witness::{Class, Limits, Witness, Witnesses, options, witnesses},
+    witness::{Class, Witness, Witnesses, options, witnesses},
 };

@@ -8,15 +8,13 @@ mod class;
 use std::{
     collections::BTreeSet,
     mem::{replace, take},
-    time::Duration,
 };
 
 use ptx_execute::{
     AccessType, Assumption, Detail, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options,
     Peer, Race, Report, Schedule, Site, SiteKind, Tried, Value, search,
 };
-use ptx_isa::{Family, InstPlace, Module};
-use web_time::Instant;
+use ptx_isa::{Family, InstPlace, Module, Stop};
 
 pub use self::class::Class;
 use self::class::{WGMMA_REGISTERS, class};
@@ -24,26 +22,8 @@ use crate::{
     check::is_asynchronous,
     finding::{Finding, Pair, Rule, Verdict},
     kernel::Kernel,
+    options::Budget,
 };
-
-/// How long to look for witnesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// How long launches are looked for, at most; most often, their instructions end it before.
-    pub launches: Duration,
-    /// How long all takes, at most; a run that has begun then is cut by its instructions.
-    pub all: Duration,
-    /// How many instructions of warps a run may have.
-    pub steps: u64,
-    /// How many all runs may have: a count ends them on each machine at the same place.
-    pub all_steps: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000, all_steps: 800_000 }
-    }
-}
 
 /// An execution in which something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +54,8 @@ impl Witness {
     ///
     /// # Errors
     /// If the machine cannot launch the kernel.
-    pub fn again(&self, module: &Module, limits: Limits) -> Result<Report, Vec<LaunchError>> {
-        let mut device = Device::new(module, options(self.seed, limits))?;
+    pub fn again(&self, module: &Module, budget: &Budget) -> Result<Report, Vec<LaunchError>> {
+        let mut device = Device::new(module, options(self.seed, budget))?;
         let launch = self.launch.launch(&mut device);
         let report = device.launch(&launch)?;
         if self.is_dependent { device.launch(&Launch { dependent: true, ..launch }) } else { Ok(report) }
@@ -95,7 +75,7 @@ pub struct Witnesses {
     pub runs: u32,
     /// How many instructions of warps these had.
     pub steps: u64,
-    /// Whether time or instructions were up before each proposed finding had a witness and each seed had its turn.
+    /// Whether the budget was spent before each proposed finding had a witness and each seed had its turn.
     pub is_cut: bool,
 }
 
@@ -135,9 +115,9 @@ impl crate::finding::Report {
 }
 
 /// How an execution with a seed is run.
-pub fn options(seed: u64, limits: Limits) -> Options {
+pub fn options(seed: u64, budget: &Budget) -> Options {
     let options =
-        Options { most_steps: limits.steps, lenient: true, presence: true, findings: 2, ..Options::default() };
+        Options { most_steps: budget.run_steps, lenient: true, presence: true, findings: 2, ..Options::default() };
     options.of_seed(seed)
 }
 
@@ -156,11 +136,11 @@ pub fn witnesses(
     kernel: &str,
     proposed: &[Finding],
     given: &Given,
-    limits: Limits,
+    budget: &Budget,
+    stop: &Stop,
 ) -> Result<Witnesses, Vec<LaunchError>> {
-    let deadline = Instant::now() + limits.all;
-    let launches = search(module, kernel, given, limits.launches.min(limits.all))?;
-    let mut search = Search { module, proposed, limits, deadline, all: Witnesses { launches, ..Witnesses::default() } };
+    let launches = search(module, kernel, given, &budget.search, stop)?;
+    let mut search = Search { module, proposed, budget, stop, all: Witnesses { launches, ..Witnesses::default() } };
     search.run()?;
     Ok(search.all)
 }
@@ -169,8 +149,8 @@ pub fn witnesses(
 struct Search<'s> {
     module: &'s Module,
     proposed: &'s [Finding],
-    limits: Limits,
-    deadline: Instant,
+    budget: &'s Budget,
+    stop: &'s Stop,
     all: Witnesses,
 }
 
@@ -192,7 +172,7 @@ impl Search<'_> {
                 (_, false) => 0,
             };
             for seed in 0..seeds {
-                if self.all.steps >= self.limits.all_steps || Instant::now() >= self.deadline {
+                if self.all.steps >= self.budget.all_run_steps || self.stop.is_due() {
                     self.all.is_cut = true;
                     return Ok(());
                 }
@@ -209,13 +189,13 @@ impl Search<'_> {
     /// since strides of zero let accesses meet, and a grid that has nothing to do need not wait for others.
     fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
         let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
-        let most = self.all.steps + self.limits.all_steps / EMPTY;
+        let most = self.all.steps + self.budget.all_run_steps / EMPTY;
         let is_number = |field: &Assumption| !field.is_given && matches!(field.value, Value::Number(1..));
         for (index, field) in best.launch.fields.iter().enumerate() {
             if !is_number(field) {
                 continue;
             }
-            if !self.is_open() || self.is_done() || self.all.steps >= most || Instant::now() >= self.deadline {
+            if !self.is_open() || self.is_done() || self.all.steps >= most || self.stop.is_due() {
                 break;
             }
             let mut tried = best.clone();
@@ -244,7 +224,7 @@ impl Search<'_> {
 
     fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<(), Vec<LaunchError>> {
         self.all.runs += 1;
-        let options = options(seed, self.limits);
+        let options = options(seed, self.budget);
         let schedule = options.schedule;
         let mut device = Device::new(self.module, options)?;
         let launch = tried.launch.launch(&mut device);

@@ -19,13 +19,13 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{AccessType, Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
-use ptx_hazards::{Class, Finding, Limits, Verdict, Witnesses, check, options, read, witnesses};
-use ptx_isa::{Family, Function, InstPlace, Item, LaunchSize, Module};
+use ptx_hazards::{Budget, Class, Finding, Verdict, Witnesses, check, options, read, witnesses};
+use ptx_isa::{Family, Function, InstPlace, Item, LaunchSize, Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
 
@@ -84,26 +84,16 @@ impl Row {
     }
 }
 
-/// How much is done.
-#[derive(Clone, Copy, Debug)]
-struct Effort {
-    deletions: usize,
-    time: Duration,
-}
-
 fn main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(1));
     let number = |name: &str| env::var(name).ok().map(|text| text.parse().unwrap_or(u64::MAX));
-    let effort = Effort {
-        deletions: usize::try_from(number("DELETIONS_OF").unwrap_or(1)).unwrap_or(usize::MAX),
-        time: Duration::from_secs(number("DELETIONS_SECONDS").unwrap_or(2)),
-    };
+    let most = usize::try_from(number("DELETIONS_OF").unwrap_or(1)).unwrap_or(usize::MAX);
     let rows = Arc::new(Mutex::new(Vec::new()));
     let mut trials = Vec::new();
     let mut add = |set: &str, name: &str, text: String| {
         let (set, name, rows) = (set.to_owned(), name.to_owned(), Arc::clone(&rows));
-        trials.push(Trial::test(format!("{set}/{name}"), move || trial(&set, &name, &text, effort, &rows)));
+        trials.push(Trial::test(format!("{set}/{name}"), move || trial(&set, &name, &text, most, &rows)));
     };
     reported::reported().into_iter().for_each(|bug| add("async", &bug.name, bug.fixed));
     files(&root().join("tests/async")).iter().for_each(|path| add("async", &stem(path), text(path)));
@@ -149,19 +139,19 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("a text")
 }
 
-fn trial(set: &str, name: &str, text: &str, effort: Effort, rows: &Mutex<Vec<Row>>) -> Result<(), Failed> {
+fn trial(set: &str, name: &str, text: &str, most: usize, rows: &Mutex<Vec<Row>>) -> Result<(), Failed> {
     let module: Module = text.parse()?;
     let entries = module.kernels();
     let mut all: Vec<(&Function, Deletion)> =
         entries.flat_map(|function| Deletion::all(function).into_iter().map(move |own| (function, own))).collect();
     all.sort_by_cached_key(|(function, own)| hash(&format!("{name} {} {:?}", function.name, own.places)));
-    all.truncate(effort.deletions);
+    all.truncate(most);
     if let Ok(line) = env::var("DELETIONS_LINE") {
         all.retain(|(function, own)| own.lines(function)[0].number.to_string() == line);
     }
     let mut wholes: BTreeMap<&str, Option<Whole>> = BTreeMap::new();
     for (function, deletion) in &all {
-        let whole = wholes.entry(&function.name).or_insert_with(|| Whole::new(&module, function, effort));
+        let whole = wholes.entry(&function.name).or_insert_with(|| Whole::new(&module, function));
         let Some(whole) = whole else { continue };
         let start = Instant::now();
         let (said, need, why) = whole.without(deletion)?;
@@ -186,7 +176,6 @@ struct Whole<'m> {
     module: Module,
     function: &'m Function,
     given: Given,
-    limits: Limits,
     /// What the check says of it.
     before: BTreeSet<Key>,
     /// Launches of it, and what goes wrong in them.
@@ -209,19 +198,20 @@ fn mistake(found: &Found) -> Mistake {
 
 impl<'m> Whole<'m> {
     /// Nothing, if the machine cannot launch it.
-    fn new(module: &Module, function: &'m Function, effort: Effort) -> Option<Self> {
+    fn new(module: &Module, function: &'m Function) -> Option<Self> {
         let mut module = module.clone();
         module.items.retain(|item| match item {
             Item::Function(own) => own.name == function.name || !own.head.is_entry,
             Item::Directive(_) => true,
         });
-        let limits = Limits { launches: effort.time / 4, all: effort.time, ..Limits::default() };
+        let budget = Budget::default();
         let findings = findings(&module, function);
         let before = findings.iter().map(key).collect();
         let all = match findings.iter().any(is_open) {
-            true => witnesses(&module, &function.name, &findings, &Given::default(), limits).ok()?,
+            true => witnesses(&module, &function.name, &findings, &Given::default(), &budget, &Stop::never()).ok()?,
             false => {
-                let launches = search(&module, &function.name, &Given::default(), limits.launches).ok()?;
+                let launches =
+                    search(&module, &function.name, &Given::default(), &budget.search, &Stop::never()).ok()?;
                 Witnesses { launches, ..Witnesses::default() }
             }
         };
@@ -231,7 +221,7 @@ impl<'m> Whole<'m> {
         let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.size.block);
         let given = Given { size: LaunchSize { block, ..LaunchSize::default() }, ..Given::default() };
         let wrong = all.found.iter().chain(&all.plain).map(|witness| mistake(&witness.found)).collect();
-        Some(Self { module, function, given, limits, before, launches: all.launches, wrong })
+        Some(Self { module, function, given, before, launches: all.launches, wrong })
     }
 
     fn runs(&self) -> Vec<(Tried, u64)> {
@@ -255,7 +245,9 @@ impl<'m> Whole<'m> {
         }
         let proposed = if new.iter().any(is_open) { &new } else { &all };
         let how = if proposed.iter().any(is_open) { "" } else { ", unproposed" };
-        let executed = witnesses(&module, &self.function.name, proposed, &self.given, self.limits).unwrap_or_default();
+        let executed =
+            witnesses(&module, &self.function.name, proposed, &self.given, &Budget::default(), &Stop::never())
+                .unwrap_or_default();
         if !executed.launches.is_empty() {
             let _ = write!(why, " ({}; {} runs)", reach(&new, &executed.launches), executed.runs);
         }
@@ -269,8 +261,9 @@ impl<'m> Whole<'m> {
                 Class::Stuck => level.max(Said::Possible),
                 Class::Warning | Class::Plain => level,
             };
-            let again = || run(&self.module, &witness.launch, witness.seed, self.limits);
-            if !is_new || level <= said || self.wrong.contains(&own) || again().iter().any(|old| mistake(old) == own) {
+            let again = || run(&self.module, &witness.launch, witness.seed);
+            if !is_new || level <= said || self.wrong.contains(&own) || again().0.iter().any(|old| mistake(old) == own)
+            {
                 continue;
             }
             (said, why) = (level, format!("{} at {own:?}{how}", witness.found));
@@ -284,18 +277,19 @@ impl<'m> Whole<'m> {
 
     /// Whether something goes wrong that does not with nothing deleted, in the same launch with the same seed, and what.
     fn need(&self, module: &Module) -> (Need, String) {
-        let deadline = Instant::now() + self.limits.all / 2;
+        let mut steps = 0;
         let mut most = (Need::Unknown, String::new());
         for (tried, seed) in self.runs() {
-            if Instant::now() >= deadline || most.0 == Need::Wrong {
+            if steps >= Budget::default().all_run_steps || most.0 == Need::Wrong {
                 break;
             }
-            let mut found = run(module, &tried.launch, seed, self.limits);
+            let (mut found, work) = run(module, &tried.launch, seed);
+            steps += work;
             found.retain(|found| need(found) > most.0 && !self.wrong.contains(&mistake(found)));
             if found.is_empty() {
                 continue;
             }
-            let old: Vec<Mistake> = run(&self.module, &tried.launch, seed, self.limits).iter().map(mistake).collect();
+            let old: Vec<Mistake> = run(&self.module, &tried.launch, seed).0.iter().map(mistake).collect();
             let new = found.iter().filter(|found| !old.contains(&mistake(found)));
             let said = |found: &Found| (need(found), format!("{found} at {:?}, seed {seed}", mistake(found)));
             most = new.map(said).max().into_iter().chain([most]).max().unwrap_or_default();
@@ -325,12 +319,13 @@ fn findings(module: &Module, function: &Function) -> Vec<Finding> {
 }
 
 /// What goes wrong in an execution, up to where it goes astray.
-fn run(module: &Module, launch: &Assumed, seed: u64, limits: Limits) -> Vec<Found> {
+fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Found>, u64) {
     use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
-    let Ok(mut device) = Device::new(module, options(seed, limits)) else { return Vec::new() };
+    let Ok(mut device) = Device::new(module, options(seed, &Budget::default())) else { return Default::default() };
     let launch = launch.launch(&mut device);
-    let found = device.launch(&launch).map(|report| report.findings).unwrap_or_default();
-    found.into_iter().take_while(|own| !matches!(own.kind, Misaligned | OutOfBounds | Trap | Unsupported)).collect()
+    let report = device.launch(&launch).unwrap_or_default();
+    let is_usual = |own: &Found| !matches!(own.kind, Misaligned | OutOfBounds | Trap | Unsupported);
+    (report.findings.into_iter().take_while(is_usual).collect(), report.work)
 }
 
 /// What the command makes of a finding and of what shows it.

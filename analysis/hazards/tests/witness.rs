@@ -6,13 +6,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{End, Given};
-use ptx_hazards::{Class, Finding, Limits, Verdict, Witness, check, read, witnesses};
-use ptx_isa::Module;
+use ptx_hazards::{Budget, Class, Finding, Verdict, Witness, check, read, witnesses};
+use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::root;
 
@@ -97,12 +96,6 @@ fn all() -> bool {
     std::env::var_os("WITNESS_ALL").is_some()
 }
 
-/// Small kernels have all the time that they need, so that no slow machine sees less; of large ones there are many.
-fn limits() -> Limits {
-    let seconds = if all() { 20 } else { 600 };
-    Limits { launches: Duration::from_secs(seconds) / 3, all: Duration::from_secs(seconds), ..Limits::default() }
-}
-
 /// What is wrong with the kernels of a module, in executions; and what is written of it where a table is wanted.
 fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>, Failed> {
     let mut found = Vec::new();
@@ -113,7 +106,7 @@ fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>,
         }
         let kernel = kernels.iter().find(|kernel| kernel.name == function.name);
         let proposed = kernel.map(|kernel| check(kernel, Readings::DEFAULT).findings).unwrap_or_default();
-        let all = witnesses(module, &function.name, &proposed, &Given::default(), limits())
+        let all = witnesses(module, &function.name, &proposed, &Given::default(), &Budget::default(), &Stop::never())
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
         if std::env::var_os("WITNESS_TABLE").is_some() {
             eprintln!("{name}\t{}", row(&function.name, &proposed, &all));
@@ -145,8 +138,8 @@ fn row(kernel: &str, proposed: &[Finding], all: &ptx_hazards::Witnesses) -> Stri
 }
 
 /// A witness shows the same again.
-fn again(module: &Module, witness: &Witness, limits: Limits) -> Result<(), Failed> {
-    let report = witness.again(module, limits).map_err(|_| "no launch")?;
+fn again(module: &Module, witness: &Witness) -> Result<(), Failed> {
+    let report = witness.again(module, &Budget::default()).map_err(|_| "no launch")?;
     match report.findings.contains(&witness.found) {
         true => Ok(()),
         false => Err(format!("not found again: {}", said(witness)).into()),
@@ -179,7 +172,7 @@ fn reported(path: &Path) -> Result<(), Failed> {
     match (wrong(&old).first(), is_silent) {
         (None, false) => return Err("no witness before the fix".into()),
         (Some(witness), true) => return Err(format!("there is a witness: {}", said(witness)).into()),
-        (Some(witness), false) => again(&before, witness, limits())?,
+        (Some(witness), false) => again(&before, witness)?,
         (None, true) => {}
     }
     if !is_executed(path) {
@@ -200,7 +193,7 @@ fn unseen(path: &Path) -> Result<(), Failed> {
     match (wrong.first(), WRONG.iter().any(|(other, _)| *other == name)) {
         (Some(witness), false) => Err(format!("{} witnesses, as {}", wrong.len(), said(witness)).into()),
         (None, true) => Err("no witness".into()),
-        (Some(witness), true) => again(&module, witness, limits()),
+        (Some(witness), true) => again(&module, witness),
         (None, false) => Ok(()),
     }
 }

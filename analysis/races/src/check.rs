@@ -7,15 +7,13 @@ use ptx_isa::{
 };
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
-use web_time::Instant;
 
-pub use crate::options::Options;
+pub use crate::options::{Budget, Options};
 use crate::{
     launch::Sizes,
     ordering::orderings,
     prove::{Proof, prove},
-    question::Limits,
-    remedy::{Remedy, Tried, pair},
+    remedy::{Pool, Remedy, Tried, pair},
     witness::{Needs, Witness, polls, witnesses},
 };
 
@@ -77,6 +75,8 @@ pub struct Report {
     pub assumptions: Vec<String>,
     /// What stands against a proof.
     pub findings: Vec<Finding>,
+    /// Whether the emergency stop has cut the check.
+    pub is_stopped: bool,
 }
 
 /// Checks the kernels of a module.
@@ -91,13 +91,18 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     options.give_numbers(&mut flat);
     let sizes = Sizes::of(&flat, options.size);
     let has_block = LaunchSize::of(&flat.head).or(options.size).block.is_some();
-    let start = Instant::now();
-    let until = start + options.limit;
-    let proof = prove(&flat, sizes, options.may_alias, Limits::new(start + options.limit / 2));
+    let proof = prove(&flat, sizes, options.may_alias, options.budget.proof, &options.stop);
     if proof.holds() {
         let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
         let kernel = kernel.name.clone();
-        return Report { kernel, verdict: Verdict::Free, has_block, assumptions, findings: Vec::new() };
+        return Report {
+            kernel,
+            verdict: Verdict::Free,
+            has_block,
+            assumptions,
+            findings: Vec::new(),
+            is_stopped: options.stop.has_struck(),
+        };
     }
     // A kernel that reads no index of a CTA is taken for one of one CTA, as in the proof.
     let grid = if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None };
@@ -112,13 +117,12 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
     let barriers = barriers(&flat);
     let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas), barriers: &barriers };
-    let search = until.saturating_duration_since(Instant::now()) * 3 / 5;
     // Where guessed numbers show too little, those of the solver's answers may show more.
     let answers = proof.numbers.iter().map(|numbers| named(&flat, numbers)).filter(|numbers| !numbers.is_empty());
     let mut all = vec![given.clone()];
     all.extend(answers.map(|numbers| Given { numbers: [&options.numbers[..], &numbers].concat(), ..given.clone() }));
     // A kernel that the machine does not take has no witness.
-    let shown = witnesses(module, &kernel.name, &all, needs, search, &is_enough).unwrap_or_default();
+    let shown = witnesses(module, &kernel.name, &all, needs, options, &is_enough).unwrap_or_default();
     let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
     let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.pair == finding.pair);
     let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
@@ -128,7 +132,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         findings.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
     findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
     findings.sort_by_key(|finding| (finding.class, finding.pair));
-    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings, until);
+    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings);
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // A number of threads that is chosen need not be one of the kernel.
@@ -137,7 +141,8 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,
         () => Verdict::Open,
     };
-    Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings }
+    let is_stopped = options.stop.has_struck();
+    Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings, is_stopped }
 }
 
 /// The parameters that are numbers, as executions call them. What may be an address is none.
@@ -176,12 +181,12 @@ fn mend(
     options: &Options,
     proof: &Proof,
     findings: &mut [Finding],
-    until: Instant,
 ) {
+    let mut pool = Pool::new(&options.budget);
     let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
     let pairs: Vec<[InstPlace; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.pair).collect();
     if !pairs.is_empty() {
-        let tried = Tried::of(module, kernel, sizes, options, &pairs, until);
+        let tried = Tried::of(module, kernel, sizes, options, &pairs, &mut pool);
         findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.pair));
     }
     let is_left = |finding: &&mut Finding| {
@@ -189,7 +194,7 @@ fn mend(
         is_race && finding.remedy.as_ref().is_none_or(|remedy| !remedy.mends_all)
     };
     if findings.iter_mut().any(|finding| is_left(&finding))
-        && let Some(changes) = orderings(module, flat, sizes, options.may_alias, proof, until)
+        && let Some(changes) = orderings(module, flat, sizes, options, proof, &mut pool)
     {
         let remedy = Remedy { changes, mends_all: true };
         findings.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));

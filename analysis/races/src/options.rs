@@ -1,15 +1,50 @@
-//! The launches that a user asks about, and how long a kernel may take.
+//! The launches that a user asks about, and what a kernel may cost.
 
-use std::time::Duration;
-
+use ptx_execute::SearchBudget;
 use ptx_isa::{
-    LaunchSize,
+    LaunchSize, Stop,
     arithmetic::mask,
     flat::{Action, Flat, Operand},
 };
 
-/// The launches that a user names, and the time that a kernel may take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::question::ProofBudget;
+
+/// The counted limits of the check of one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The proof.
+    pub proof: ProofBudget,
+    /// How many proofs the search for a remedy may make.
+    pub remedies: usize,
+    /// The search for launches.
+    pub search: SearchBudget,
+    /// Instructions of warps in one execution.
+    pub run_steps: u64,
+    /// Instructions of warps in all executions of a kernel; 0 leaves them out.
+    pub all_run_steps: u64,
+}
+
+impl Budget {
+    /// The usual limits without executions.
+    pub fn quick() -> Self {
+        Self { all_run_steps: 0, ..Self::default() }
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            proof: ProofBudget::default(),
+            remedies: 32,
+            search: SearchBudget::default(),
+            run_steps: 300_000,
+            all_run_steps: 2_000_000,
+        }
+    }
+}
+
+/// The launches that a user names, and what a kernel may cost.
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The sizes; the PTX's own numbers go first.
     pub size: LaunchSize,
@@ -17,15 +52,10 @@ pub struct Options {
     pub may_alias: bool,
     /// The numbers of parameters: by the name, or for a part of a struct by `name+offset`.
     pub numbers: Vec<(String, u64)>,
-    /// How long a kernel may take: the proof half of it, the search for executions three fifths of the remainder, remedies the rest.
-    pub limit: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let limit = Duration::from_secs(10);
-        Self { size: LaunchSize::default(), may_alias: false, numbers: Vec::new(), limit }
-    }
+    /// The counted limits.
+    pub budget: Budget,
+    /// The emergency stop.
+    pub stop: Stop,
 }
 
 impl Options {

@@ -1,25 +1,19 @@
 //! Orderings and scopes that mend races: tried by the proof before they are said.
 
-use std::time::Duration;
-
 use ptx_isa::{
     Module, Scope, Sem, Sm,
     flat::{Access, AccessKind, Action, Flat},
     mnemonic::ordered,
 };
-use web_time::Instant;
 
 use crate::{
     graph::blocks,
     launch::Sizes,
+    options::Options,
     paths::Paths,
-    prove::{Proof, prove},
-    question::Limits,
-    remedy::Change,
+    prove::Proof,
+    remedy::{Change, Pool},
 };
-
-/// How long one proof may take, if that is more than a quarter of what is left.
-const LIMIT: Duration = Duration::from_secs(2);
 
 /// The most pairs of plain accesses that are tried as a flag.
 const FLAGS: usize = 4;
@@ -28,8 +22,8 @@ const FLAGS: usize = 4;
 struct Trial<'t> {
     flat: &'t mut Flat,
     sizes: Sizes,
-    may_alias: bool,
-    until: Instant,
+    options: &'t Options,
+    pool: &'t mut Pool,
 }
 
 /// The accesses that need another ordering or scope for a kernel to be proved free, as few and as weak as it does with: those that are
@@ -38,9 +32,9 @@ pub fn orderings(
     module: &Module,
     flat: &mut Flat,
     sizes: Sizes,
-    may_alias: bool,
+    options: &Options,
     proof: &Proof,
-    until: Instant,
+    pool: &mut Pool,
 ) -> Option<Vec<Change>> {
     // PTX has orderings on accesses from sm_70 on (`ld`: target ISA notes).
     let has_orderings = module.target.parse().is_ok_and(|sm: Sm| sm.number() >= 70);
@@ -59,7 +53,7 @@ pub fn orderings(
         all
     }));
     let is_across = proof.unproved.iter().any(|pair| pair.is_across);
-    let mut trial = Trial { flat, sizes, may_alias, until };
+    let mut trial = Trial { flat, sizes, options, pool };
     sets.into_iter()
         .find_map(|set| trial.weakest(&set, is_across))
         .and_then(|steps| changes(module, trial.flat, &steps))
@@ -129,11 +123,9 @@ impl Trial<'_> {
         self.flat.steps[step].action = Action::Access(access);
     }
 
-    fn holds(&self) -> bool {
-        let now = Instant::now();
-        let limit = LIMIT.max(self.until.saturating_duration_since(now) / 4);
-        let limits = Limits::new(self.until.min(now + limit));
-        now < self.until && prove(self.flat, self.sizes, self.may_alias, limits).holds()
+    fn holds(&mut self) -> bool {
+        let is_over = self.pool.is_empty() || self.options.stop.is_due();
+        !is_over && self.pool.prove(self.flat, self.sizes, self.options).holds()
     }
 }
 

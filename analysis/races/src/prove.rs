@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use ptx_isa::{
-    InstPlace, Sem, Space,
+    InstPlace, Sem, Space, Stop,
     flat::{Action, Barrier, Flat, Operand, Step},
     graph::reached,
 };
@@ -29,7 +29,7 @@ use crate::{
     named::{self, Named},
     order::Orders,
     paths::Paths,
-    question::{Limits, Own, Questions, is_of_cta, space_of},
+    question::{Own, ProofBudget, Questions, is_of_cta, space_of},
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
@@ -39,8 +39,23 @@ use crate::{
 use ptx_solver::{solve::Answer, term::Term};
 
 /// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
-pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proof {
-    let prove = |means, level| by(flat, sizes, may_alias, limits, means, level);
+pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, budget: ProofBudget, stop: &Stop) -> Proof {
+    let mut left = budget;
+    let proof = by_levels(
+        flat,
+        |means, level| {
+            let proof = by(flat, sizes, may_alias, (left, stop), means, level);
+            left = left.after(&proof);
+            proof
+        },
+        sizes,
+    );
+    let (clauses, decisions) = (budget.clauses - left.clauses, budget.all_decisions - left.all_decisions);
+    Proof { clauses, decisions, ..proof }
+}
+
+/// The proof of a kernel, of which `prove` does a part.
+fn by_levels(flat: &Flat, mut prove: impl FnMut(Means, Level<'_>) -> Proof, sizes: Sizes) -> Proof {
     let mut proof = prove(Means::Barriers, Level::Cta);
     let is_warp = |step: &Step| matches!(&step.action, Action::Barrier(barrier) if is_of_warp(barrier));
     if !proof.holds() && flat.steps.iter().any(is_warp) {
@@ -98,7 +113,14 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits) -> Proo
     if whole.holds() { whole } else { proof }
 }
 
-fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, level: Level<'_>) -> Proof {
+fn by(
+    flat: &Flat,
+    sizes: Sizes,
+    may_alias: bool,
+    limits: (ProofBudget, &Stop),
+    means: Means,
+    level: Level<'_>,
+) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
     // A barrier that is of some threads in one place is of some wherever it is used. So is one that is for as many as there are, if they come
@@ -132,8 +154,9 @@ fn by(flat: &Flat, sizes: Sizes, may_alias: bool, limits: Limits, means: Means, 
     let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters, &counted), proof);
     (prover.means, prover.level) = (means, level);
     prover.run();
-    let Questions { assumptions, count: questions, .. } = prover.questions;
-    Proof { assumptions, questions, ..prover.proof }
+    let Questions { assumptions, count: questions, clauses_left, decisions_left, .. } = prover.questions;
+    let (clauses, decisions) = (limits.0.clauses - clauses_left, limits.0.all_decisions - decisions_left);
+    Proof { assumptions, questions, clauses, decisions, ..prover.proof }
 }
 
 /// Whether all threads of the CTA take part in a barrier.
@@ -170,7 +193,7 @@ impl<'p> Prover<'p> {
             from.is_some() || !std::ptr::eq(order, self.order),
             self.walks,
             &mut self.steps_left,
-            self.questions.limits.until,
+            &self.questions.stop,
             &mut self.proof.open,
             &mut self.written,
         );
@@ -339,7 +362,7 @@ impl<'p> Prover<'p> {
                     true,
                     self.walks,
                     &mut self.steps_left,
-                    self.questions.limits.until,
+                    &self.questions.stop,
                     &mut self.proof.open,
                     &mut self.written,
                 );

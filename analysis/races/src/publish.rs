@@ -6,8 +6,6 @@
 //! value itself is right, too, as long as that one is above the value of the first thread. That is proved once for all such threads, by
 //! induction over the values.
 
-use web_time::Instant;
-
 use itertools::Itertools;
 use ptx_isa::Scope;
 
@@ -52,9 +50,11 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
 /// For each acquire in front of the second access, what it would take for it to have seen something else than a release behind the
 /// first one.
 fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usize, Copy)) -> Vec<Vec<Doubt>> {
-    let until = doubts.threads.questions.limits.until;
     let mut rows = Vec::new();
-    for load in (0..doubts.threads.all.len()).take_while(|_| Instant::now() < until) {
+    for load in 0..doubts.threads.all.len() {
+        if doubts.threads.questions.is_spent() {
+            break;
+        }
         if doubts.threads.all[load].touch.loaded.is_none() || !doubts.threads.is_strong(load) {
             continue;
         }
@@ -77,9 +77,11 @@ fn by_chain(
     first: (usize, Copy),
     second: (usize, Copy),
 ) -> Vec<Vec<Doubt>> {
-    let until = doubts.threads.questions.limits.until;
     let mut rows = Vec::new();
-    for load in (0..doubts.threads.all.len()).take_while(|_| Instant::now() < until) {
+    for load in 0..doubts.threads.all.len() {
+        if doubts.threads.questions.is_spent() {
+            break;
+        }
         let Some(loaded) = doubts.threads.all[load].touch.loaded else { continue };
         let firsts = doubts.threads.holders(load, first, false);
         let firsts: Vec<_> =

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use ptx_isa::{
-    Initial, Scope, Space,
+    Initial, Scope, Space, Stop,
     flat::{Access, Flat},
 };
-use web_time::Instant;
 
 use crate::{
     address::{Base, Place},
     assumption::Assumption,
     eval::Eval,
+    prove::Proof,
     walked::Touch,
 };
 use ptx_solver::{
@@ -21,27 +21,52 @@ use ptx_solver::{
     term::{Term, Terms},
 };
 
-/// How a proof is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// When it ends at the latest.
-    pub until: Instant,
-    /// How many steps a walk may have.
+/// The counted limits of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProofBudget {
+    /// Steps of all walks together.
     pub steps: usize,
-    /// How many decisions the solver has for a question.
+    /// Decisions of the solver for one question.
     pub decisions: u64,
-    /// How many clauses all questions may have together.
+    /// Decisions of the solver for all questions together.
+    pub all_decisions: u64,
+    /// Clauses of all questions together.
     pub clauses: u64,
-    /// How many steps the search for pairs of accesses has.
+    /// Steps of the search for pairs of accesses.
     pub pairs: u64,
-    /// How many terms there may be.
+    /// Terms.
     pub terms: usize,
+    /// Products of one size that are put in order for the solver.
+    pub products: usize,
 }
 
-impl Limits {
-    /// The usual ones, until some time.
-    pub fn new(until: Instant) -> Self {
-        Self { until, steps: 200_000, decisions: 20_000, clauses: 200_000_000, pairs: 16_000_000, terms: 2_000_000 }
+impl ProofBudget {
+    /// The same limits with a part of all that questions may take together.
+    pub fn part(self, of: u64) -> Self {
+        Self { clauses: self.clauses / of, all_decisions: self.all_decisions / of, ..self }
+    }
+
+    /// The limits after a proof.
+    pub fn after(self, proof: &Proof) -> Self {
+        Self {
+            clauses: self.clauses.saturating_sub(proof.clauses),
+            all_decisions: self.all_decisions.saturating_sub(proof.decisions),
+            ..self
+        }
+    }
+}
+
+impl Default for ProofBudget {
+    fn default() -> Self {
+        Self {
+            steps: 200_000,
+            decisions: 20_000,
+            all_decisions: 700_000,
+            clauses: 100_000_000,
+            pairs: 16_000_000,
+            terms: 2_000_000,
+            products: 4,
+        }
     }
 }
 
@@ -67,18 +92,21 @@ pub struct Questions<'f> {
     pub eval: Eval<'f>,
     /// Whether pointers of different parameters may have the same memory.
     pub may_alias: bool,
-    pub limits: Limits,
+    pub budget: ProofBudget,
+    pub stop: Stop,
     pub assumptions: BTreeSet<Assumption>,
     /// How many the solver had.
     pub count: usize,
-    /// How many clauses those to come may have.
+    /// The clauses and decisions that are left for later questions.
     pub clauses_left: u64,
+    pub decisions_left: u64,
 }
 
 impl Questions<'_> {
     /// Whether there is nothing left of the budget.
     pub fn is_spent(&self) -> bool {
-        self.clauses_left == 0 || self.eval.terms.count() > self.limits.terms || Instant::now() >= self.limits.until
+        let is_over = self.clauses_left == 0 || self.decisions_left == 0;
+        is_over || self.eval.terms.count() > self.budget.terms || self.stop.is_due()
     }
 
     /// Whether all of these can hold.
@@ -90,18 +118,21 @@ impl Questions<'_> {
             return Answer::TooHard;
         }
         self.count += 1;
-        let clauses = &mut self.clauses_left;
+        let (clauses, all_decisions) = (&mut self.clauses_left, &mut self.decisions_left);
         let terms = &mut self.eval.terms;
-        let until = Some(self.limits.until);
-        let cases = lemma::cases(terms, &conditions);
-        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
-        let mut decisions = if cases.is_some() { self.limits.decisions / 20 } else { self.limits.decisions };
-        let exact = solve(terms, &conditions, &mut decisions, clauses, until);
-        let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
-        let mut never = |case: &Vec<Term>| {
-            let mut decisions = self.limits.decisions * 20;
-            solve(terms, case, &mut decisions, clauses, until) == Answer::Never
+        let cases = lemma::cases(terms, &conditions, self.budget.products);
+        let mut solve = |conditions: &[Term], decisions: u64| {
+            let given = decisions.min(*all_decisions);
+            let mut left = given;
+            let answer = solve(terms, conditions, &mut left, clauses, &self.stop);
+            *all_decisions -= given - left;
+            answer
         };
+        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
+        let decisions = self.budget.decisions;
+        let exact = solve(&conditions, if cases.is_some() { decisions / 20 } else { decisions });
+        let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
+        let mut never = |case: &Vec<Term>| solve(case, decisions * 20) == Answer::Never;
         if cases.iter().all(&mut never) {
             self.assumptions.insert(Assumption::Products);
             return Answer::Never;

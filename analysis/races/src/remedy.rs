@@ -1,19 +1,16 @@
 //! What mends a race, tried by the proof before it is said; and barriers that mend one of two threads of a CTA.
 
-use std::time::Duration;
-
 use itertools::Itertools;
 use ptx_isa::{
     Code, Function, InstPlace, Instruction, Line, Module, Scope, Sem,
     flat::{self, Flat, Library},
 };
-use web_time::Instant;
 
 use crate::{
     launch::Sizes,
-    options::Options,
+    options::{Budget, Options},
     prove::{Proof, prove},
-    question::Limits,
+    question::ProofBudget,
 };
 
 /// What mends a race.
@@ -69,9 +66,32 @@ impl Change {
 /// The instruction of a [`Change::Barrier`].
 pub const BARRIER: &str = "bar.sync 0";
 
-/// How many places are tried for a kernel, and how long the proof of one may take, if that is more than a quarter of what is left.
-const PLACES: usize = 32;
-const LIMIT: Duration = Duration::from_secs(1);
+/// The proofs that the search for a remedy may make.
+pub struct Pool {
+    proofs: usize,
+    budget: ProofBudget,
+}
+
+impl Pool {
+    /// All remedies of a kernel cost a quarter of its proof, and each of them a quarter of that.
+    const PART: u64 = 4;
+
+    pub fn new(budget: &Budget) -> Self {
+        Self { proofs: budget.remedies, budget: budget.proof.part(Self::PART) }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.proofs == 0 || self.budget.clauses == 0 || self.budget.all_decisions == 0
+    }
+
+    /// A proof of a changed kernel.
+    pub fn prove(&mut self, flat: &Flat, sizes: Sizes, options: &Options) -> Proof {
+        self.proofs = self.proofs.saturating_sub(1);
+        let proof = prove(flat, sizes, options.may_alias, self.budget.part(Self::PART), &options.stop);
+        self.budget = self.budget.after(&proof);
+        proof
+    }
+}
 
 /// The places of a kernel where a barrier was tried, and what is not proved then.
 pub struct Tried {
@@ -79,14 +99,14 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Tries places beside the accesses of some pairs, and where control comes from elsewhere or goes, until some time.
+    /// Tries places beside the accesses of some pairs, and where control comes from elsewhere or goes. Each place takes a proof of the pool.
     pub fn of(
         module: &Module,
         kernel: &Function,
         sizes: Sizes,
         options: &Options,
         pairs: &[[InstPlace; 2]],
-        until: Instant,
+        pool: &mut Pool,
     ) -> Self {
         let mut tried = Self { places: Vec::new() };
         let (Some(body), Some(barrier)) = (&kernel.body, barrier()) else { return tried };
@@ -109,9 +129,8 @@ impl Tried {
                 |index: usize| is_access(index) || is_label(&body[index]) || has_source && is_jump(&body[index]);
             is_typed[at] && (is_access(at) || is_jump(&body[at]) || before.is_some_and(is_start))
         };
-        for at in (0..body.len()).filter(|at| is_place(*at)).take(PLACES) {
-            let now = Instant::now();
-            if now >= until {
+        for at in (0..body.len()).filter(|at| is_place(*at)) {
+            if pool.is_empty() || options.stop.is_due() {
                 break;
             }
             let mut changed = kernel.clone();
@@ -119,9 +138,7 @@ impl Tried {
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
             let mut flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
             options.give_numbers(&mut flat);
-            let limit = LIMIT.max(until.saturating_duration_since(now) / 4);
-            let limits = Limits::new(until.min(now + limit));
-            let proof = prove(&flat, sizes, options.may_alias, limits);
+            let proof = pool.prove(&flat, sizes, options);
             // The barrier moves the instructions after it by one place.
             let moved = |own: InstPlace| match own.id {
                 Some(id) if id.function as usize == function && id.index as usize > at => place(id.index as usize - 1),

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_isa::{
-    Asynchronous, AtomOp, Family, Runtime, Space, Type,
+    Asynchronous, AtomOp, Family, Runtime, Space, Stop, Type,
     effects::{Effect, FenceEffect},
     flat::{Access, AccessKind, Action, Barrier, Elsewhere, NotInlined, Operand, Symbol},
     operation::Operation,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use web_time::Instant;
 
 use crate::{
     address::{Base, local_of},
@@ -59,8 +58,7 @@ pub struct Walk<'w, 'f> {
     pub number: u32,
     /// How many steps it may still take.
     pub left: &'w mut usize,
-    /// When it ends at the latest.
-    pub until: Instant,
+    pub stop: &'w Stop,
     pub walked: Walked,
     pub open: &'w mut BTreeSet<Open>,
     /// What the body of a loop writes of local memory, by its header.
@@ -114,7 +112,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         is_region: bool,
         number: u32,
         left: &'w mut usize,
-        until: Instant,
+        stop: &'w Stop,
         open: &'w mut BTreeSet<Open>,
         written: &'w mut FxHashMap<usize, Written>,
     ) -> Self {
@@ -128,7 +126,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             is_region,
             number,
             left,
-            until,
+            stop,
             walked,
             open,
             written,
@@ -240,9 +238,9 @@ impl<'w, 'f> Walk<'w, 'f> {
     fn block(&mut self, node: usize, mut state: State) -> Vec<(usize, usize, State)> {
         let block = &self.known.blocks[node];
         for step in block.steps.clone() {
-            if *self.left == 0 || Instant::now() >= self.until {
+            if *self.left == 0 || self.stop.is_due() {
                 *self.left = 0;
-                self.not_followed(step, "the kernel is too long to be followed in the time that there is");
+                self.not_followed(step, "the kernel is too long to be followed within the budget");
                 return Vec::new();
             }
             *self.left -= 1;

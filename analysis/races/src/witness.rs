@@ -1,13 +1,12 @@
 //! Executions that show a race or a divergent barrier: `models/execute/` runs the kernel in launches that it guesses, in several orders.
 
-use std::time::Duration;
-
 use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
     Dim3, InstPlace, Module,
     flat::{AccessKind, Action, Flat},
 };
-use web_time::Instant;
+
+use crate::options::Budget;
 
 /// An execution in which something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +40,10 @@ impl Witness {
 
 /// How many seeds each launch is run with: two for each order of the threads.
 const SEEDS: u64 = 10;
-/// How many instructions of warps one run may have, and how many all of a kernel.
-const STEPS: u64 = 300_000;
-const ALL_STEPS: u64 = 3_000_000;
 
 /// How a launch is run with a seed.
-pub fn options(seed: u64) -> Options {
-    Options { most_steps: STEPS, ..Options::default() }.of_seed(seed)
+pub fn options(seed: u64, budget: &Budget) -> Options {
+    Options { most_steps: budget.run_steps, ..Options::default() }.of_seed(seed)
 }
 
 /// Whether threads of a kernel wait for a write of another thread. Flags and locks begin with zeros, so that buffers have to.
@@ -102,72 +98,83 @@ pub fn witnesses(
     kernel: &str,
     all_given: &[Given],
     needs: Needs<'_>,
-    limit: Duration,
+    options: &crate::options::Options,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<Vec<Witness>, Vec<LaunchError>> {
-    let until = Instant::now() + limit;
-    let mut all: Vec<Witness> = Vec::new();
+    let mut search = Search { module, kernel, needs, options, is_enough, all: Vec::new() };
+    let mut left = options.budget.all_run_steps;
     for (at, given) in all_given.iter().enumerate() {
-        // The first one has half of the time if there are others.
+        // The first of several has half of the steps.
         let parts = if at == 0 { all_given.len().min(2) } else { all_given.len() - at };
-        let share = until.saturating_duration_since(Instant::now()) / parts as u32;
-        if !is_enough(&all) && !share.is_zero() {
-            shown(module, kernel, given, needs, share, is_enough, &mut all)?;
-        }
+        let share = left / parts as u64;
+        left -= share.min(search.run(given, share)?);
     }
-    Ok(all)
+    Ok(search.all)
 }
 
-/// Adds what executions with what is given show.
-fn shown(
-    module: &Module,
-    kernel: &str,
-    given: &Given,
-    needs: Needs<'_>,
-    limit: Duration,
-    is_enough: &dyn Fn(&[Witness]) -> bool,
-    all: &mut Vec<Witness>,
-) -> Result<(), Vec<LaunchError>> {
-    let until = Instant::now() + limit;
-    let launches = search(module, kernel, given, limit / 2)?;
-    let mut steps = 0;
-    // What stops at once shows nothing of a launch that a user would make.
-    let stops = |end: End| matches!(end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported));
-    let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
-    for launch in launches.flat_map(|launch| needs.of(launch, given)) {
-        for seed in 0..SEEDS {
-            if is_enough(all) || steps >= ALL_STEPS || Instant::now() >= until {
-                return Ok(());
-            }
-            let options = options(seed);
-            let schedule = options.schedule;
-            let mut device = Device::new(module, options)?;
-            let assumed: Launch = launch.launch(&mut device);
-            let report = device.launch(&assumed)?;
-            steps += report.work;
-            // An execution that traps does not count, and what comes behind an access that went astray is garbage.
-            if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
-                continue;
-            }
-            let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
-            let is_met = hangs.into_iter().all(|found| needs.barriers.contains(&found.site.at));
-            for found in report.findings {
-                match found.kind {
-                    FindingKind::Race
-                    | FindingKind::SameValue
-                    | FindingKind::DivergentBarrier
-                    | FindingKind::BarrierCount => {}
-                    FindingKind::Hang if is_met => {}
-                    FindingKind::OutOfBounds | FindingKind::Misaligned => break,
-                    _ => continue,
+/// A search for executions.
+struct Search<'s> {
+    module: &'s Module,
+    kernel: &'s str,
+    needs: Needs<'s>,
+    options: &'s crate::options::Options,
+    is_enough: &'s dyn Fn(&[Witness]) -> bool,
+    all: Vec<Witness>,
+}
+
+impl Search<'_> {
+    /// Adds what executions of launches with the given values show, within so many steps. The number of steps that they had.
+    fn run(&mut self, given: &Given, most: u64) -> Result<u64, Vec<LaunchError>> {
+        let crate::options::Options { budget, stop, .. } = self.options;
+        if most == 0 || (self.is_enough)(&self.all) || stop.is_due() {
+            return Ok(0);
+        }
+        let launches = search(self.module, self.kernel, given, &budget.search, stop)?;
+        let mut steps = 0;
+        // A launch that stops at once shows nothing of a launch that a user would make.
+        let stops = |end: End| matches!(end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported));
+        let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
+        let needs = self.needs;
+        for launch in launches.flat_map(|launch| needs.of(launch, given)) {
+            for seed in 0..SEEDS {
+                if (self.is_enough)(&self.all) || steps >= most || stop.is_due() {
+                    return Ok(steps);
                 }
-                let witness = Witness { launch: launch.clone(), seed, schedule, found };
-                let key = |of: &Witness| (of.pair(), of.found.kind);
-                if !all.iter().any(|known| key(known) == key(&witness)) {
-                    all.push(witness);
-                }
+                steps += self.run_once(&launch, seed)?;
             }
         }
+        Ok(steps)
     }
-    Ok(())
+
+    /// Adds what one execution shows. The number of steps that it had.
+    fn run_once(&mut self, launch: &Assumed, seed: u64) -> Result<u64, Vec<LaunchError>> {
+        let options = options(seed, &self.options.budget);
+        let schedule = options.schedule;
+        let mut device = Device::new(self.module, options)?;
+        let assumed: Launch = launch.launch(&mut device);
+        let report = device.launch(&assumed)?;
+        // An execution that traps does not count, and everything after an access that went astray is garbage.
+        if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
+            return Ok(report.work);
+        }
+        let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
+        let is_met = hangs.into_iter().all(|found| self.needs.barriers.contains(&found.site.at));
+        for found in report.findings {
+            match found.kind {
+                FindingKind::Race
+                | FindingKind::SameValue
+                | FindingKind::DivergentBarrier
+                | FindingKind::BarrierCount => {}
+                FindingKind::Hang if is_met => {}
+                FindingKind::OutOfBounds | FindingKind::Misaligned => break,
+                _ => continue,
+            }
+            let witness = Witness { launch: launch.clone(), seed, schedule, found };
+            let key = |of: &Witness| (of.pair(), of.found.kind);
+            if !self.all.iter().any(|known| key(known) == key(&witness)) {
+                self.all.push(witness);
+            }
+        }
+        Ok(report.work)
+    }
 }

@@ -63,11 +63,11 @@ fn kernels(folder: &Path) -> Vec<Kernel> {
     text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
 }
 
-fn report(folder: &Path, kernel: &Kernel, limit: Duration) -> Option<(Report, Duration)> {
+fn report(folder: &Path, kernel: &Kernel) -> Option<(Report, Duration)> {
     let text = fs::read_to_string(folder.join(format!("{}.ptx", kernel.id))).ok()?;
     let module: Module = text.parse().expect("PTX");
     let begin = Instant::now();
-    let options = Options { size: kernel.size, limit, ..Options::default() };
+    let options = Options { size: kernel.size, ..Options::default() };
     let check = |options: &Options| check(&module, options).into_iter().next().expect("a kernel");
     let report = check(&options);
     if report.verdict != Verdict::Open || kernel.size.block.is_some() {
@@ -104,13 +104,12 @@ fn all(root: PathBuf, part: &'static str) -> Result<(), Failed> {
         .filter(|(at, kernel)| part != "some" || small(kernel) || at % 16 == 0)
         .map(|(_, one)| one)
         .collect();
-    let limit = Duration::from_secs(if part == "some" { 4 } else { 10 });
     let (next, results) = (Mutex::new(own.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(kernel) = { next.lock().expect("no panic").next() } {
-                    if let Some((report, took)) = report(&folder, kernel, limit) {
+                    if let Some((report, took)) = report(&folder, kernel) {
                         results.lock().expect("no panic").push((*kernel, report, took));
                     }
                 }

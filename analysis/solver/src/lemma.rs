@@ -13,18 +13,17 @@ struct Product {
     product: Term,
 }
 
-/// How many products of one size are put in order, and how many cases there may be of all.
-const MOST: usize = 4;
+/// How many cases there may be of all.
 const CASES: usize = 100;
 /// The largest multiple of a product of which it is assumed that it does not wrap around.
 const SMALL: u64 = 1 << 20;
 
 /// Conditions in which a new value stands for each product of an index and a size, with what holds of these if neither the products nor the next
 /// multiples of the sizes wrap around: a row begins where the one before it has ended, or later. One of the cases that are returned is so wherever the
-/// conditions hold. `None` where there is no product, or too many.
+/// conditions hold. `None` where there is no product, or more than `most` of one size.
 ///
 /// A case says in which order the indices are, so that the start of a row is a sum with the start of the one before, which cancels.
-pub fn cases(terms: &mut Terms, conditions: &[Term]) -> Option<Vec<Vec<Term>>> {
+pub fn cases(terms: &mut Terms, conditions: &[Term], most: usize) -> Option<Vec<Vec<Term>>> {
     let (mut all, products) = abstracted(terms, conditions);
     if products.is_empty() {
         return None;
@@ -40,7 +39,7 @@ pub fn cases(terms: &mut Terms, conditions: &[Term]) -> Option<Vec<Vec<Term>>> {
         if group.len() < 2 {
             continue;
         }
-        if group.len() > MOST {
+        if group.len() > most {
             return None;
         }
         placed.extend(group.iter().map(|of| of.product));
@@ -310,6 +309,8 @@ fn is_size(terms: &Terms, term: Term) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ptx_isa::Stop;
+
     use super::*;
     use crate::solve::{Answer, solve};
 
@@ -334,13 +335,14 @@ mod tests {
         let both = terms.and(same[0], same[1]);
         conditions.push(terms.not(both));
         conditions.push(terms.equal(at, other));
-        for case in cases(&mut terms, &conditions).expect("products") {
-            assert_eq!(solve(&terms, &case, &mut 20_000, &mut 10_000_000, None), Answer::Never);
+        for case in cases(&mut terms, &conditions, 4).expect("products") {
+            assert_eq!(solve(&terms, &case, &mut 20_000, &mut 10_000_000, &Stop::never()), Answer::Never);
         }
         // Without the bound of the column they may meet.
-        let weaker = cases(&mut terms, &conditions[1..]).expect("products");
-        let meets =
-            |case: &Vec<Term>| matches!(solve(&terms, case, &mut 20_000, &mut 10_000_000, None), Answer::Holds(_));
+        let weaker = cases(&mut terms, &conditions[1..], 4).expect("products");
+        let meets = |case: &Vec<Term>| {
+            matches!(solve(&terms, case, &mut 20_000, &mut 10_000_000, &Stop::never()), Answer::Holds(_))
+        };
         assert!(weaker.iter().any(meets));
     }
 }

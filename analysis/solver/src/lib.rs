@@ -4,6 +4,7 @@
 //! solver, and [`lemma`] adds the facts about products that clauses find slowly. Budgets count the steps of the solver and its clauses.
 //!
 //! ```
+//! use ptx_isa::Stop;
 //! use ptx_solver::{solve::{Answer, solve}, term::{LeafName, Shared, Terms}};
 //!
 //! // Two threads of a CTA of 256 that both write `out[tid]`, of four bytes each, never meet.
@@ -17,7 +18,7 @@
 //! let [one, other] = [1, 2].map(|thread| [tid, within, address].map(|term| of(term, thread)));
 //! let (same, meet) = (terms.equal(one[0], other[0]), terms.equal(one[2], other[2]));
 //! let apart = terms.not(same);
-//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, &mut 10_000, None), Answer::Never);
+//! assert_eq!(solve(&terms, &[one[1], other[1], apart, meet], &mut 1000, &mut 10_000, &Stop::never()), Answer::Never);
 //! ```
 
 pub mod lemma;

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
+use ptx_isa::Stop;
 use rustc_hash::FxHashMap;
-use web_time::Instant;
 
 use crate::term::{Binary, Leaf, Node, Term, Terms, ones};
 
@@ -19,15 +19,15 @@ pub enum Answer {
     TooHard,
 }
 
-struct Steps {
+struct Steps<'s> {
     left: Cell<u64>,
-    until: Option<Instant>,
+    stop: &'s Stop,
 }
 
-impl Callbacks for Steps {
+impl Callbacks for Steps<'_> {
     fn stop(&self) -> bool {
         self.left.set(self.left.get().saturating_sub(1));
-        self.left.get() == 0 || self.until.is_some_and(|until| Instant::now() >= until)
+        self.left.get() == 0 || self.stop.is_due()
     }
 }
 
@@ -37,9 +37,9 @@ const CONGRUENT: usize = 48;
 const CLAUSES: usize = 1_500_000;
 
 /// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less
-/// afterwards, and `clauses` how many clauses this question and other questions may have; it also ends at some time.
-pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, until: Option<Instant>) -> Answer {
-    let callbacks = Steps { left: Cell::new((*steps).max(1)), until };
+/// afterwards, and `clauses` how many clauses this question and other questions may have. `stop` ends it, too.
+pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, stop: &Stop) -> Answer {
+    let callbacks = Steps { left: Cell::new((*steps).max(1)), stop };
     let mut solver = Solver::new(batsat::SolverOpts::default(), callbacks);
     let truth = Lit::new(solver.new_var_default(), true);
     let (done, functions) = (FxHashMap::default(), FxHashMap::default());
@@ -64,9 +64,9 @@ pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, un
     }
 }
 
-struct Bits<'t> {
+struct Bits<'t, 's> {
     terms: &'t Terms,
-    solver: Solver<Steps>,
+    solver: Solver<Steps<'s>>,
     truth: Lit,
     done: FxHashMap<Term, Vec<Lit>>,
     functions: FxHashMap<u32, Vec<Term>>,
@@ -75,7 +75,7 @@ struct Bits<'t> {
     most: usize,
 }
 
-impl Bits<'_> {
+impl Bits<'_, '_> {
     fn clause(&mut self, lits: &[Lit]) {
         self.clauses += 1;
         if self.clauses <= self.most {
@@ -504,13 +504,13 @@ mod tests {
                 let same = terms.equal(result, expected);
                 let differs = terms.not(same);
                 assert_ne!(
-                    solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000, &mut 10_000_000, None),
+                    solve(&terms, &[&all[..], &[same]].concat(), &mut 100_000, &mut 10_000_000, &Stop::never()),
                     Answer::Never,
                     "{op:?} {x} {y}"
                 );
                 all.push(differs);
                 assert_eq!(
-                    solve(&terms, &all, &mut 100_000, &mut 10_000_000, None),
+                    solve(&terms, &all, &mut 100_000, &mut 10_000_000, &Stop::never()),
                     Answer::Never,
                     "{op:?} {x} {y} {known:?}"
                 );
@@ -545,8 +545,8 @@ mod tests {
         let [f, g] = [a, b].map(|of| terms.function("f", vec![of], 8));
         let (same, alike) = (terms.equal(a, b), terms.equal(f, g));
         let differs = terms.not(alike);
-        assert_eq!(solve(&terms, &[same, differs], &mut 1000, &mut 10_000_000, None), Answer::Never);
-        assert!(matches!(solve(&terms, &[differs], &mut 1000, &mut 10_000_000, None), Answer::Holds(_)));
+        assert_eq!(solve(&terms, &[same, differs], &mut 1000, &mut 10_000_000, &Stop::never()), Answer::Never);
+        assert!(matches!(solve(&terms, &[differs], &mut 1000, &mut 10_000_000, &Stop::never()), Answer::Holds(_)));
     }
 
     #[test]
@@ -558,6 +558,9 @@ mod tests {
         let equal = terms.equal(product, prime);
         let one = terms.constant(1, 48);
         let more = [a, b].map(|of| terms.less(false, one, of));
-        assert_eq!(solve(&terms, &[equal, more[0], more[1]], &mut 10, &mut 10_000_000, None), Answer::TooHard);
+        assert_eq!(
+            solve(&terms, &[equal, more[0], more[1]], &mut 10, &mut 10_000_000, &Stop::never()),
+            Answer::TooHard
+        );
     }
 }

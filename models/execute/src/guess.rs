@@ -16,14 +16,11 @@ use crate::{
 use self::numbers::numbers;
 pub use self::{
     assumed::{Assumed, Assumption, Value},
-    search::{End, Given, Tried, search, search_within},
+    search::{End, Given, SearchBudget, Tried, search, search_within},
 };
 
 /// How many instructions of warps a trial has.
 const STEPS: u64 = 4_000;
-
-/// How many launches are given.
-const MOST: usize = 16;
 
 impl Launch {
     /// The same launch with numbers in place of some arguments, given by their places, so that the kernel gets past the
@@ -34,6 +31,7 @@ impl Launch {
     /// # Errors
     /// If the kernel cannot be launched at all.
     pub fn fitting(&self, module: &Module, open: &[usize]) -> Result<Vec<Self>, Vec<LaunchError>> {
+        let budget = SearchBudget::default();
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
         let mut state = State::new(module, options)?;
         let mut scratch = self.clone();
@@ -42,7 +40,7 @@ impl Launch {
                 *buffer = state.allocate(&format!("scratch {index}"), Contents::Grows(1 << 26));
             }
         }
-        let numbers = state.with_program(&self.kernel, numbers)?;
+        let numbers = state.with_program(&self.kernel, |program| numbers(program, budget.numbers))?;
         let mut search = Search { state, scratch, best: self.clone(), others: Vec::new() };
         let mut score = search.state.trial(&search.scratch, STEPS)?;
         for _ in 0..3 {
@@ -53,7 +51,7 @@ impl Launch {
             }
         }
         for (index, number) in open.iter().flat_map(|index| numbers.iter().map(move |number| (*index, *number))) {
-            if score == u64::MAX && search.others.len() + 1 < MOST {
+            if score == u64::MAX && search.others.len() + 1 < budget.fitting_launches {
                 search.vary(index, number)?;
             }
         }

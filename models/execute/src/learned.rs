@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{code::Pc, in_flight::Key, memory::Region};
 
 /// How many events of mbarriers are kept.
-const MOST: usize = 1 << 14;
+const EVENTS: usize = 1 << 14;
 
 /// What a run shows of the kernel, besides what is wrong.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Learned {
 
     /// An mbarrier was told something.
     pub fn tell(&mut self, told: Told) {
-        if self.told.len() < MOST {
+        if self.told.len() < EVENTS {
             self.told.push(told);
         }
     }

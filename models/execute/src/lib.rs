@@ -32,7 +32,7 @@ mod warp;
 pub use self::{
     code::Parameter,
     device::{Device, WORKSPACE},
-    guess::{Assumed, Assumption, End, Given, Tried, Value, search, search_within},
+    guess::{Assumed, Assumption, End, Given, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ptx_atomics_common::{Diagnostic, Location};
-use ptx_hazards::{Cause, Class, Finding, Kernel, Limits, Report, Verdict, Witnesses};
-use ptx_isa::{InstPlace, Module, ModuleError, legality};
+use ptx_hazards::{Budget, Cause, Class, Finding, Kernel, Report, Verdict, Witnesses};
+use ptx_isa::{InstPlace, Module, ModuleError, Stop, legality};
 use ptx_memory_model::kernel::shown;
 
 use crate::{
@@ -72,17 +72,18 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
 
 /// What is found of a kernel, as the command says it.
 fn findings(module: &Module, kernel: &Kernel, options: &Options, time: Duration) -> Vec<(Finding, ptx_hazards::Level)> {
-    let Report { mut findings, .. } = ptx_hazards::check(kernel, options.readings);
+    let Report { mut findings, .. } =
+        ptx_hazards::check_within(kernel, options.readings, Budget::default(), &Stop::never());
     // An instruction that comes to several places of memory says the same of each.
     findings.dedup_by(|a, b| {
         (a.at, a.first, a.rule, a.verdict, &a.message) == (b.at, b.first, b.rule, b.verdict, &b.message)
     });
     let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
     let is_run = !time.is_zero() && (ptx_hazards::is_asynchronous(kernel) || findings.iter().any(is_open));
-    let limits = Limits { launches: time / 2, all: time, ..Limits::default() };
     let given = ptx_execute::Given { most: kernel.most, ..options.given.clone() };
     // What cannot be launched has no witness.
-    let search = || ptx_hazards::witnesses(module, &kernel.name, &findings, &given, limits).ok();
+    let search =
+        || ptx_hazards::witnesses(module, &kernel.name, &findings, &given, &Budget::default(), &Stop::after(time)).ok();
     let witnesses = if is_run { search() } else { None }.unwrap_or_default();
 
     let level = |finding: &Finding, seen: Option<Class>| ptx_hazards::Level::of(finding, seen, kernel.has_block);

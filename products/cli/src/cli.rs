@@ -15,7 +15,7 @@ use ptx_atomics::memory_model::{
 };
 use ptx_atomics::{
     execute::{Options as ExecuteOptions, Schedule},
-    ptx::{Dim3, LaunchSize},
+    ptx::{Dim3, LaunchSize, Stop},
 };
 use ptx_atomics::{
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -31,7 +31,6 @@ use strum::IntoStaticStr;
 pub use self::{optimize::OptimizeArgs, readings::ReadingArgs};
 use crate::{
     run::sizes,
-    until::Until,
     values::{
         file, first_elements, mapping, named, named_file, one_of, parameter, positive, processor, rewrites, seconds,
         shard, strategies,
@@ -261,9 +260,9 @@ pub struct KernelArgs {
     /// What may be wrong, and was not seen to go wrong, is an error, too
     #[arg(long, requires = "kernels")]
     pub strict: bool,
-    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look. The check itself may take as long, or
-    /// 10 seconds if that is more. With --races, how long a kernel may take
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, requires = "kernels")]
+    /// The emergency stop of the check of one kernel, in seconds. Budgets count steps, so that it strikes on slow machines alone; 0 looks for no
+    /// execution in which a kernel goes wrong
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, requires = "kernels")]
     pub time_limit: Duration,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
@@ -289,9 +288,9 @@ pub struct KernelArgs {
     /// Write a baseline of what is found
     #[arg(long, value_name = "FILE", requires = "kernels")]
     pub write_baseline: Option<PathBuf>,
-    /// When all searches for executions end, however long each may take.
+    /// The emergency stop of the whole check.
     #[arg(skip)]
-    pub until: Until,
+    pub stop: Stop,
 }
 
 /// Measure which atomics and fences a compiler gets right
@@ -829,6 +828,12 @@ impl KernelArgs {
     /// The sizes of launches.
     pub fn size(&self) -> LaunchSize {
         LaunchSize { grid: self.grid, block: self.block, cluster: self.cluster, shared: None }
+    }
+
+    /// The emergency stop of the check of one kernel.
+    pub fn stop(&self) -> Stop {
+        // A user who wants no executions wants the check itself as a whole.
+        self.stop.part(if self.time_limit.is_zero() { Duration::MAX } else { self.time_limit })
     }
 
     /// Whether something is to be checked.

@@ -29,7 +29,6 @@ mod sass_table;
 mod shell;
 mod sourced;
 mod table;
-mod until;
 mod values;
 mod verify_mapping;
 mod version;

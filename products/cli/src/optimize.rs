@@ -4,18 +4,18 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use itertools::Itertools;
-use ptx_atomics::execute::{Device, FindingKind, Given, search_within};
-use ptx_atomics::hazards::{Limits, Verdict};
+use ptx_atomics::execute::{Device, FindingKind, Given, SearchBudget, search_within};
+use ptx_atomics::hazards::{self, Verdict};
 use ptx_atomics::optimize::Least;
 use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
     memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, LaunchSize, Module},
+    ptx::{Function, LaunchSize, Module, Stop},
 };
 
 use crate::{
@@ -164,12 +164,12 @@ fn verify(size: LaunchSize, time: Duration, input: &Input, before: &str, after: 
         !same && function.is_kernel()
     };
     let changed = modules[0].functions().filter(is_changed).collect_vec();
-    let mut budget = Budget { steps: STEPS, deadline: Instant::now() + time };
+    let mut budget = Budget { steps: STEPS, stop: Stop::after(time) };
     let mut cut = Vec::new();
     for (index, function) in changed.iter().enumerate() {
         // The steps that a kernel leaves are for the kernels after it.
         let share = budget.steps / (changed.len() - index) as u64;
-        let mut own = Budget { steps: share, ..budget };
+        let mut own = Budget { steps: share, stop: budget.stop.clone() };
         match races(&modules, &function.name, size, &mut own) {
             Executed::New => return Err(bug(format!("has a data race in '{}' that it had not", function.name))),
             Executed::Cut => cut.push(function.name.clone()),
@@ -185,16 +185,15 @@ fn verify(size: LaunchSize, time: Duration, input: &Input, before: &str, after: 
 const STEPS: u64 = 600_000;
 
 /// The rest of the budget for executions.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Budget {
     steps: u64,
-    /// An emergency stop.
-    deadline: Instant,
+    stop: Stop,
 }
 
 impl Budget {
     fn is_over(&self) -> bool {
-        self.steps == 0 || Instant::now() >= self.deadline
+        self.steps == 0 || self.stop.is_due()
     }
 }
 
@@ -220,8 +219,7 @@ fn races(modules: &[Module; 2], kernel: &str, size: LaunchSize, budget: &mut Bud
     // The other half is for the launch that is found.
     let half = budget.steps / 2;
     let mut left = half;
-    let time = budget.deadline.saturating_duration_since(Instant::now()) / 2;
-    let found = search_within(&modules[0], kernel, &given, time, &mut left);
+    let found = search_within(&modules[0], kernel, &given, &SearchBudget::default(), &budget.stop, &mut left);
     budget.steps -= half - left;
     let Some(launch) = found.ok().and_then(|found| Some(found.first()?.launch.clone())) else { return Executed::Same };
     let most = budget.steps / (2 * SEEDS);
@@ -231,8 +229,8 @@ fn races(modules: &[Module; 2], kernel: &str, size: LaunchSize, budget: &mut Bud
             if budget.is_over() {
                 return Executed::Cut;
             }
-            let limits = Limits { steps: most, ..Limits::default() };
-            let Ok(mut device) = Device::new(module, ptx_atomics::hazards::options(seed, limits)) else {
+            let limits = hazards::Budget { run_steps: most, ..hazards::Budget::default() };
+            let Ok(mut device) = Device::new(module, hazards::options(seed, &limits)) else {
                 return Executed::Same;
             };
             let launched = launch.launch(&mut device);

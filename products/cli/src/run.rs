@@ -19,7 +19,7 @@ pub use place::Shown;
 use ptx_atomics::execute::Options;
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
-use ptx_atomics::hazards::Limits;
+use ptx_atomics::hazards::Budget;
 use ptx_atomics::{pass::Errors, ptx::Module};
 use rayon::prelude::*;
 pub use text::sites;
@@ -77,7 +77,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 
 /// Runs a plan with all its seeds.
 fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
-    let base = if args.like_check { ptx_atomics::hazards::options(0, Limits::default()) } else { Options::default() };
+    let base = if args.like_check { ptx_atomics::hazards::options(0, &Budget::default()) } else { Options::default() };
     let options = Options {
         races: args.races != RaceMode::Off,
         step_limit: args.step_limit,

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use itertools::Itertools;
-use ptx_execute::{End, Given, Tried, search};
-use ptx_hazards::{Cause, Executed, Kernel, Level, Limits, Position, Shown, Verdict};
-use ptx_isa::{LaunchSize, Module, legality};
+use ptx_execute::{End, Given, SearchBudget, Tried, search};
+use ptx_hazards::{Budget, Cause, Executed, Kernel, Level, Position, Shown, Verdict};
+use ptx_isa::{LaunchSize, Module, Stop, legality};
 use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
 use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
-use web_time::Instant;
 
 use crate::{
     answer::{self, Wrong},
@@ -17,8 +16,8 @@ use crate::{
     order::{self, Order},
 };
 
-/// The seconds that each question about a kernel takes at most, where nothing is said.
-const PATIENCE: f64 = 3.0;
+/// The emergency stop of each question about a kernel, in seconds, if the page does not set it.
+const PATIENCE: f64 = 60.0;
 
 /// PTX, and how it is asked, as the fields of the page have them. Text that is empty is not set.
 #[derive(Default, Deserialize)]
@@ -119,7 +118,9 @@ impl Asked {
         }
         for function in self.module.kernels() {
             let is_asynchronous = ptx_races::is_asynchronous(&library, function);
-            let options = ptx_races::check::Options { size: self.size, limit: self.time, ..Default::default() };
+            let budget = ptx_races::check::Budget::default();
+            let stop = Stop::after(self.time);
+            let options = ptx_races::check::Options { size: self.size, budget, stop, ..Default::default() };
             // What is asynchronous is not followed, and the other check is about it.
             let report =
                 (!is_asynchronous).then(|| ptx_races::check::check_kernel(&self.module, &library, function, &options));
@@ -139,14 +140,16 @@ impl Asked {
 
     /// What asynchronous operations lack.
     fn waits(&self, kernel: &Kernel) -> Vec<Finding> {
-        let until = Instant::now().checked_add(self.time);
-        let report = ptx_hazards::check_until(kernel, self.readings, until).distinct();
+        let stop = Stop::after(self.time);
+        let report = ptx_hazards::check_within(kernel, self.readings, Budget::default(), &stop).distinct();
         let given = Given { size: self.size, most: kernel.most, ..Given::default() };
-        let limits = Limits { launches: self.time / 2, all: self.time, ..Limits::default() };
         let is_run = report.is_shown_by_executions(kernel) && !self.time.is_zero();
         // What cannot be launched has no witness.
         let witnesses = is_run
-            .then(|| ptx_hazards::witnesses(&self.module, &kernel.name, &report.findings, &given, limits).ok())
+            .then(|| {
+                ptx_hazards::witnesses(&self.module, &kernel.name, &report.findings, &given, &Budget::default(), &stop)
+                    .ok()
+            })
             .flatten();
         let shown = ptx_hazards::shown(&report, witnesses.as_ref(), kernel.has_block);
         shown.into_iter().map(|shown| self.wait(kernel, shown)).collect()
@@ -181,7 +184,10 @@ impl Asked {
     fn ran(&self, kernel: &str, has_block: bool) -> Option<String> {
         let given = Given { size: self.size, ..Given::default() };
         let Tried { launch, end, covered: (executed, all), .. } =
-            search(&self.module, kernel, &given, self.time / 2).ok()?.into_iter().next()?;
+            search(&self.module, kernel, &given, &SearchBudget::default(), &Stop::after(self.time))
+                .ok()?
+                .into_iter()
+                .next()?;
         let how = match end {
             End::Ended => "all threads ended".to_owned(),
             End::Cut => "it did not end in time".to_owned(),

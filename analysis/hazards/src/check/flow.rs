@@ -48,10 +48,12 @@
 
 use std::rc::Rc;
 
-use ptx_isa::effects::{OneSided, ProxyFence, TensorFence};
+use ptx_isa::{
+    Stop,
+    effects::{OneSided, ProxyFence, TensorFence},
+};
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use rustc_hash::{FxHashMap, FxHashSet};
-use web_time::Instant;
 
 use super::{
     assumed::{Assumed, Assumptions, limited},
@@ -61,7 +63,10 @@ use super::{
     notices::Notices,
     token::{Round, Token, TokenKind},
 };
-use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, Space};
+use crate::{
+    kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, Space},
+    options::Budget,
+};
 
 // The lattice.
 
@@ -539,8 +544,8 @@ pub struct Flow<'k> {
     pub role: Option<Vec<bool>>,
     /// How much work was done.
     pub work: usize,
-    /// When to give up.
-    pub until: Option<Instant>,
+    pub budget: Budget,
+    pub stop: &'k Stop,
 }
 
 impl<'k> Flow<'k> {
@@ -550,7 +555,7 @@ impl<'k> Flow<'k> {
         readings: Readings,
         tokens: Vec<Token<'k>>,
         crosses: Vec<bool>,
-        until: Option<Instant>,
+        (budget, stop): (Budget, &'k Stop),
     ) -> Self {
         let noticed = |notices: Notices, with_signals: bool| {
             let is_noticed = |block: usize, index: &usize| {
@@ -578,7 +583,8 @@ impl<'k> Flow<'k> {
             useful: FxHashMap::default(),
             role: None,
             work: 0,
-            until,
+            budget,
+            stop,
         }
     }
 

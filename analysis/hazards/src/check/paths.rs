@@ -4,7 +4,6 @@
 //! learned of it.
 
 use std::rc::Rc;
-use web_time::Instant;
 
 use super::{
     assumed::Passes,
@@ -31,10 +30,7 @@ impl Mode<'_> {
     }
 }
 
-/// How much work a kernel may take, in states of accesses that pass an event or an edge.
-const WORK: usize = 4_000_000;
-
-/// After how much work the time is looked at.
+/// How much work passes before the emergency stop is looked at.
 const GLANCE: usize = 1 << 12;
 
 /// A kernel takes more work, or more time, than it may.
@@ -149,8 +145,7 @@ impl<'k> Flow<'k> {
     pub fn spend(&mut self, work: usize) -> Result<(), TooLarge> {
         let before = self.work;
         self.work += work + 1;
-        let is_late = || self.until.is_some_and(|until| Instant::now() >= until);
-        let is_over = self.work > WORK || self.work / GLANCE > before / GLANCE && is_late();
+        let is_over = self.work > self.budget.work || self.work / GLANCE > before / GLANCE && self.stop.is_due();
         if is_over { Err(TooLarge) } else { Ok(()) }
     }
 

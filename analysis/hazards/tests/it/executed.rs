@@ -1,8 +1,8 @@
 //! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
 
 use ptx_execute::Given;
-use ptx_hazards::{Class, Finding, Level, Limits, Rule, Verdict, check, read, shown as levels, witnesses};
-use ptx_isa::Module;
+use ptx_hazards::{Budget, Class, Finding, Level, Rule, Verdict, check, read, shown as levels, witnesses};
+use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 
 const HEAD: &str = ".version 8.7
@@ -27,9 +27,10 @@ fn shown(body: &str) -> Vec<(Rule, Class)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let kernel = read(&module).into_iter().next().expect("a kernel");
     let proposed = check(&kernel, Readings::DEFAULT).findings;
-    let all = witnesses(&module, "k", &proposed, &Given::default(), Limits::default()).expect("launches");
+    let all =
+        witnesses(&module, "k", &proposed, &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     for witness in &all.found {
-        let report = witness.again(&module, Limits::default()).expect("a launch");
+        let report = witness.again(&module, &Budget::default()).expect("a launch");
         assert!(report.findings.contains(&witness.found), "{body}\n{witness:?}");
     }
     let rule = |shows: Option<usize>| shows.and_then(|index| proposed[index].rule);
@@ -147,7 +148,8 @@ fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fen
     let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
     let claim = Finding::new("k", place(line), Verdict::Wrong, "a claim".to_owned());
     let claim = Finding { rule: Some(rule), first: first.map(place), lacks_fence, ..claim };
-    let all = witnesses(&module, "k", &[claim], &Given::default(), Limits::default()).expect("launches");
+    let all =
+        witnesses(&module, "k", &[claim], &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     assert!(!all.found.is_empty(), "nothing is wrong with\n{text}");
     all.found.iter().any(|witness| witness.shows == Some(0))
 }
@@ -171,7 +173,8 @@ fn witnesses_of_other_kinds() {
     let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
     let claim = Finding::new("k", place(4), Verdict::Wrong, "a claim".to_owned());
     let claims = [Finding { rule: Some(Rule::R3), first: Some(place(2)), ..claim }];
-    let all = witnesses(&module, "k", &claims, &Given::default(), Limits::default()).expect("launches");
+    let all =
+        witnesses(&module, "k", &claims, &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");
 }
 
@@ -182,7 +185,8 @@ fn levels_of(head: &str, body: &str) -> Vec<(Option<Rule>, Level)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let kernel = read(&module).into_iter().next().expect("a kernel");
     let report = check(&kernel, Readings::DEFAULT);
-    let all = witnesses(&module, "k", &report.findings, &Given::default(), Limits::default()).expect("launches");
+    let all = witnesses(&module, "k", &report.findings, &Given::default(), &Budget::default(), &Stop::never())
+        .expect("launches");
     let all = levels(&report, Some(&all), kernel.has_block);
     let mut all: Vec<_> = all.into_iter().map(|one| (one.finding.rule, one.level)).collect();
     all.sort_by_key(|(rule, level)| (*rule, <&str>::from(level)));

@@ -1,9 +1,9 @@
 //! A kernel of any size gets an answer.
 
-use std::time::Instant;
+use std::time::Duration;
 
-use ptx_hazards::{Kernel, Report, Verdict, check, check_until, read};
-use ptx_isa::Module;
+use ptx_hazards::{Budget, Kernel, Report, Verdict, check, check_within, read};
+use ptx_isa::{Module, Stop};
 
 /// A kernel with an asynchronous copy, and a line in it many times.
 fn report(line: &str, count: usize) -> Report {
@@ -79,7 +79,9 @@ fn more_paths_than_can_be_told_apart_are_followed_together() {
 
 #[test]
 fn a_check_ends_when_its_time_is_over() {
-    let report = check_until(&told_of_a_product(), Default::default(), Some(Instant::now()));
+    let report =
+        check_within(&told_of_a_product(), Default::default(), Budget::default(), &Stop::after(Duration::ZERO));
     assert!(report.findings.iter().any(|finding| finding.rule.is_none()), "{:?}", report.findings);
     assert_eq!(report.unchecked, report.synchronizations);
+    assert!(report.is_stopped);
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use ptx_isa::{InstPlace, flat::Flat, graph::reached};
+use ptx_isa::{InstPlace, Stop, flat::Flat, graph::reached};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     eval::Eval,
     graph::{Block, End, Order},
     launch::Sizes,
-    question::{Limits, Questions},
+    question::{ProofBudget, Questions},
     walk::Written,
     walked::Open,
 };
@@ -51,6 +51,9 @@ pub struct Proof {
     pub numbers: Vec<Vec<((usize, i64), u64)>>,
     /// How many questions the solver had.
     pub questions: usize,
+    /// The clauses and the decisions of the solver that they took.
+    pub clauses: u64,
+    pub decisions: u64,
 }
 
 impl Proof {
@@ -136,7 +139,7 @@ impl<'p> Prover<'p> {
         flat: &'p Flat,
         sizes: Sizes,
         may_alias: bool,
-        limits: Limits,
+        (budget, stop): (ProofBudget, &Stop),
         (blocks, order, clusters, counted): (&'p [Block], &'p Order, &'p Barriers, &'p BTreeSet<i64>),
         proof: Proof,
     ) -> Self {
@@ -170,9 +173,17 @@ impl<'p> Prover<'p> {
         let mut terms = Terms::default();
         sizes.limit(&mut terms);
         let eval = Eval { flat, sizes, terms };
-        let (assumptions, clauses_left) = (sizes.assumptions().collect(), limits.clauses);
-        let questions = Questions { eval, may_alias, limits, assumptions, count: 0, clauses_left };
-        let (written, steps_left) = (FxHashMap::default(), limits.steps);
+        let questions = Questions {
+            eval,
+            may_alias,
+            budget,
+            stop: stop.clone(),
+            assumptions: sizes.assumptions().collect(),
+            count: 0,
+            clauses_left: budget.clauses,
+            decisions_left: budget.all_decisions,
+        };
+        let (written, steps_left) = (FxHashMap::default(), budget.steps);
         let (means, level) = (Means::Barriers, Level::Cta);
         Self {
             questions,
@@ -184,7 +195,7 @@ impl<'p> Prover<'p> {
             mixed,
             written,
             steps_left,
-            pairs_left: limits.pairs,
+            pairs_left: budget.pairs,
             walks: 0,
             means,
             level,

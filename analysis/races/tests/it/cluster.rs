@@ -1,7 +1,5 @@
 //! Shared memory of other CTAs of a cluster, and barriers of the cluster; and mutants of what is proved.
 
-use std::time::Duration;
-
 use ptx_isa::Module;
 use ptx_races::check::{Options, Verdict, check as check_module};
 
@@ -19,7 +17,7 @@ fn verdict(head: &str, body: &str) -> (Verdict, String) {
          mad.lo.u32 %r6, %r5, 64, %r1;\nmul.wide.u32 %rd7, %r6, 4;\nadd.s64 %rd4, %rd1, %rd7;\nsetp.eq.u32 %p0, %r2, 0;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options { limit: Duration::from_secs(60), ..Options::default() };
+    let options = Options::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.findings))
 }

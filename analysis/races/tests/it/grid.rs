@@ -1,7 +1,5 @@
 //! Barriers of the grid, and mutants of them.
 
-use std::time::Duration;
-
 use ptx_isa::{LaunchSize, Module};
 use ptx_races::check::{Options, Verdict, check as check_module};
 
@@ -13,11 +11,7 @@ fn verdict(body: &str) -> (Verdict, String) {
          .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\nld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [count];\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options {
-        size: LaunchSize { grid: Some([3, 1, 1]), ..LaunchSize::default() },
-        limit: Duration::from_secs(20),
-        ..Options::default()
-    };
+    let options = Options { size: LaunchSize { grid: Some([3, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.findings))
 }

@@ -1,7 +1,5 @@
 //! Protocols whose order is proved by values and by locks. No mutant of them is proved.
 
-use std::time::Duration;
-
 use ptx_isa::Module;
 use ptx_races::check::{Options, Verdict, check as check_module};
 
@@ -16,7 +14,7 @@ fn verdict(body: &str) -> (Verdict, String) {
          setp.ne.u32 %p0, %r1, 0;\n{body}\nDONE:\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("PTX");
-    let options = Options { limit: Duration::from_secs(20), ..Options::default() };
+    let options = Options::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.findings))
 }

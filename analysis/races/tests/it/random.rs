@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
 use ptx_isa::{
-    FullSize, LaunchSize, Module,
+    FullSize, LaunchSize, Module, Stop,
     flat::{self, Flat, Library},
 };
-use ptx_races::{launch::Sizes, prove::prove, question::Limits};
+use ptx_races::{launch::Sizes, prove::prove, question::ProofBudget};
 
 /// How many kernels there are each time.
 const KERNELS: u64 = 500;
@@ -627,12 +627,12 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
         let threads = required.unwrap_or([32, 48, 64][seed as usize % 3]);
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
         let sizes = Sizes::of(&flat, LaunchSize { block, ..LaunchSize::default() });
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
         let proof = prove(
             &flat,
             sizes,
             false,
-            Limits { decisions: if required.is_some() { 20_000 } else { 500 }, ..Limits::new(until) },
+            ProofBudget { decisions: if required.is_some() { 20_000 } else { 500 }, ..ProofBudget::default().part(8) },
+            &Stop::never(),
         );
         // All lanes of a warp are taken to come to its barriers.
         let waits_at_barriers = !is_zero && !text.contains("bar.warp.sync");

@@ -1,7 +1,5 @@
 //! What is said to mend a race does: the changed text is proved free, and has no more changes than it needs.
 
-use std::time::Duration;
-
 use ptx_isa::Module;
 use ptx_races::{
     check::{Options, Report, Verdict, check as check_module},
@@ -20,7 +18,7 @@ fn text(body: &str) -> String {
 
 fn report(text: &str) -> Report {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options { limit: Duration::from_secs(30), ..Options::default() };
+    let options = Options::default();
     check_module(&module, &options).into_iter().next().expect("a kernel")
 }
 

@@ -1,7 +1,5 @@
 //! Small kernels, of which each shows one thing that the proof knows, or must not take for granted.
 
-use std::time::Duration;
-
 use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::{
     assumption::Assumption,
@@ -54,7 +52,7 @@ fn check(body: &str, expected: &[Verdict]) {
 /// The same of launches of all sizes.
 #[track_caller]
 fn check_all(body: &str, expected: &[Verdict]) {
-    let (verdict, why) = verdict_of(body, Options { limit: Duration::from_secs(20), ..Options::default() });
+    let (verdict, why) = verdict_of(body, Options::default());
     assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
@@ -401,7 +399,7 @@ fn launches_of_all_sizes() {
             "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmad.lo.u32 %r5, %r6, {rows}, %r5;\nshl.b32 %r6, %r3, 5;\nadd.u32 %r2, %r6, %r1;\nsetp.ge.s32 %p1, %r2, %r0;\n@%p1 ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nshl.b32 %r7, %r0, 3;\nadd.u32 %r6, %r6, %r7;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r1;"
         )
     };
-    let block = Options { limit: Duration::from_secs(20), ..sized([32, 8, 1], None) };
+    let block = sized([32, 8, 1], None);
     assert_eq!(verdict_of(&rows(16), block.clone()).0, Verdict::Free);
     assert_eq!(verdict_of(&rows(15), block).0, Verdict::Race);
 }

@@ -1,6 +1,7 @@
 //! Tests of terms.
 
 use proptest::prelude::*;
+use ptx_isa::Stop;
 
 use super::*;
 use crate::solve::{Answer, solve};
@@ -62,7 +63,11 @@ fn check(inputs: [u64; 3], steps: &[Step]) {
     let mut all: Vec<Term> = (0..3).map(|index| terms.equal(leaves[index], numbers[index])).collect();
     let same = terms.equal(result, expected);
     all.push(terms.not(same));
-    assert_eq!(solve(&terms, &all, &mut 1_000_000, &mut 10_000_000, None), Answer::Never, "{inputs:x?} {steps:?}");
+    assert_eq!(
+        solve(&terms, &all, &mut 1_000_000, &mut 10_000_000, &Stop::never()),
+        Answer::Never,
+        "{inputs:x?} {steps:?}"
+    );
     // Numbers in place of the leaves give the same as numbers from the beginning.
     let replaced = terms.replace(result, &mut FxHashMap::default(), &mut |_, leaf, _| match leaf.name {
         LeafName::Parameter(index, _) => Some(numbers[index]),

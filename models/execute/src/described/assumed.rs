@@ -5,17 +5,17 @@ use std::{
     time::Duration,
 };
 
-use ptx_isa::{Function, LaunchSize, Module, Type, short_name};
+use ptx_isa::{Function, LaunchSize, Module, Stop, Type, short_name};
 
 use super::{
     argument::Content,
     plan::{self, MapIn, Passed, Plan, Planned},
     tensor_map::type_of,
 };
-use crate::{Assumed, End, Given as Known, TensorMap, Tried, Value, search};
+use crate::{Assumed, End, Given as Known, SearchBudget, TensorMap, Tried, Value, search};
 
-/// How long is looked for the arguments of a launch, at most.
-const LIMIT: Duration = Duration::from_secs(5);
+/// The emergency stop of a search for the arguments of a launch.
+const LIMIT: Duration = Duration::from_secs(60);
 /// What a number is, if the kernel admits it.
 const NUMBER: u64 = 64;
 
@@ -86,7 +86,8 @@ fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
     ];
     let mut best: Option<Tried> = None;
     for known in tries.into_iter().flatten() {
-        let tried = search(module, kernel, &known, LIMIT).ok()?.into_iter().next()?;
+        let tried =
+            search(module, kernel, &known, &SearchBudget::default(), &Stop::after(LIMIT)).ok()?.into_iter().next()?;
         match tried.end {
             End::Stopped(_) => best = best.or(Some(tried)),
             End::Ended | End::Cut => return Some(tried.launch),
@@ -317,7 +318,9 @@ mod tests {
             }
             let module: Module = std::fs::read_to_string(&file).expect("a text").parse().expect("PTX");
             for function in module.kernels() {
-                let launches = search(&module, &function.name, &Known::default(), LIMIT).expect("launches");
+                let launches =
+                    search(&module, &function.name, &Known::default(), &SearchBudget::default(), &Stop::never())
+                        .expect("launches");
                 launches.iter().for_each(|tried| check(&module, &tried.launch, 1));
                 count += launches.len();
             }

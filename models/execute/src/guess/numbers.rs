@@ -6,11 +6,8 @@ use crate::code::{Op, Program, Source};
 
 /// Numbers that kernels are often made for.
 const USUAL: [u64; 16] = [16, 1, 0, 2, 3, 4, 8, 10, 32, 64, 100, 128, 256, 512, 1024, 4096];
-/// How many numbers are given.
-const MOST: usize = 96;
-
-/// The numbers that the program compares with, those beside them, their distances, and the usual ones.
-pub fn numbers(program: &Program) -> Vec<u64> {
+/// The numbers that the program compares with, those beside them, their distances, and the usual ones, up to so many.
+pub fn numbers(program: &Program, most: usize) -> Vec<u64> {
     let mut constants: Vec<u64> = Vec::new();
     for step in &program.steps {
         let Op::Compute(of) = &step.op else { continue };
@@ -26,7 +23,7 @@ pub fn numbers(program: &Program) -> Vec<u64> {
     let distances = few.iter().flat_map(|a| few.iter().filter_map(move |b| a.checked_sub(*b)));
     let mut found: Vec<u64> = Vec::new();
     for number in near.chain(distances).chain(USUAL) {
-        if !found.contains(&number) && found.len() < MOST {
+        if !found.contains(&number) && found.len() < most {
             found.push(number);
         }
     }

@@ -1,14 +1,13 @@
 //! The search for launches in which a kernel that nobody described runs to its end.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::ops::ControlFlow;
 
 use ptx_isa::{
-    AluOp, Axis, Dim3, Family, FullSize, Head, InstPlace, LaunchSize, Module, Special, SpecialVector,
+    AluOp, Axis, Dim3, Family, FullSize, Head, InstPlace, LaunchSize, Module, Special, SpecialVector, Stop,
     arithmetic::Computation,
     launch::{MOST_SHARED, MOST_THREADS},
     short_name,
 };
-use web_time::Instant;
 
 use super::{
     assumed::{Assumed, Assumption, Buffers, OfField, Value},
@@ -61,12 +60,37 @@ pub struct Tried {
     pub steps: u64,
 }
 
-/// How many instructions of warps a trial has.
-const STEPS: u64 = 400_000;
-/// How many all trials have. Each trial counts as many besides as take the time that its launch does.
-const ALL_STEPS: u64 = 800_000;
-const LAUNCH_STEPS: u64 = 2_000;
-/// How many it should have.
+/// The counted limits of a search for launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchBudget {
+    /// Instructions of warps in one trial.
+    pub trial_steps: u64,
+    /// Instructions of warps in all trials.
+    pub steps: u64,
+    /// The price of a launch, in the same unit.
+    pub launch_steps: u64,
+    /// Launches in the answer.
+    pub launches: usize,
+    /// Launches that [`Launch::fitting`](crate::Launch::fitting) gives.
+    pub fitting_launches: usize,
+    /// Numbers that are tried for a parameter.
+    pub numbers: usize,
+}
+
+impl Default for SearchBudget {
+    fn default() -> Self {
+        Self {
+            trial_steps: 400_000,
+            steps: 800_000,
+            launch_steps: 2_000,
+            launches: 4,
+            fitting_launches: 16,
+            numbers: 96,
+        }
+    }
+}
+
+/// How many instructions of warps a trial should have.
 const USUAL_STEPS: u64 = 50_000;
 /// What all numbers are at first, and what else they may be.
 const NUMBERS: [u64; 10] = [256, 512, 1024, 128, 64, 2048, 4096, 16, 4, 1];
@@ -80,16 +104,19 @@ const CLUSTERS: [u32; 3] = [2, 4, 8];
 const BOX: u64 = 128;
 /// How many clusters a grid has where one takes others.
 const MORE: u32 = 40;
-/// How many launches are given.
-const MOST: usize = 4;
-
 /// The launches that were found, the best one first; at least one. Trials are counted by their instructions, so that each machine finds
-/// the same ones, unless `limit` is up before.
+/// the same ones, unless the emergency stop strikes before.
 ///
 /// # Errors
 /// If there is no such kernel, or the machine cannot launch it at all.
-pub fn search(module: &Module, kernel: &str, given: &Given, limit: Duration) -> Result<Vec<Tried>, Vec<LaunchError>> {
-    search_within(module, kernel, given, limit, &mut { ALL_STEPS })
+pub fn search(
+    module: &Module,
+    kernel: &str,
+    given: &Given,
+    budget: &SearchBudget,
+    stop: &Stop,
+) -> Result<Vec<Tried>, Vec<LaunchError>> {
+    search_within(module, kernel, given, budget, stop, &mut { budget.steps })
 }
 
 /// The same with so many steps for all trials; the steps that are left stay.
@@ -100,11 +127,12 @@ pub fn search_within(
     module: &Module,
     kernel: &str,
     given: &Given,
-    limit: Duration,
+    budget: &SearchBudget,
+    stop: &Stop,
     steps: &mut u64,
 ) -> Result<Vec<Tried>, Vec<LaunchError>> {
-    let mut search = Search::new(module, kernel, given, Instant::now() + limit)?;
-    (search.most, search.left) = (STEPS.min(*steps / 2), *steps);
+    let mut search = Search::new(module, kernel, given, *budget, stop)?;
+    (search.most, search.left) = (budget.trial_steps.min(*steps / 2), *steps);
     let found = search.best();
     *steps = search.left;
     found
@@ -139,16 +167,29 @@ struct Search<'m> {
     /// How many instructions of warps a trial has, and how many are left for trials.
     most: u64,
     left: u64,
-    deadline: Instant,
+    budget: SearchBudget,
+    stop: &'m Stop,
 }
 
 impl<'m> Search<'m> {
-    fn new(module: &'m Module, kernel: &str, given: &'m Given, deadline: Instant) -> Result<Self, Vec<LaunchError>> {
+    fn new(
+        module: &'m Module,
+        kernel: &str,
+        given: &'m Given,
+        budget: SearchBudget,
+        stop: &'m Stop,
+    ) -> Result<Self, Vec<LaunchError>> {
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
         let mut state = State::new(module, options)?;
         let (start, numbers, is_plane, names_others, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);
-            (start, numbers(program), reads_plane(program), names_others(program), takes_others(program))
+            (
+                start,
+                numbers(program, budget.numbers),
+                reads_plane(program),
+                names_others(program),
+                takes_others(program),
+            )
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let mut head = function.map(|function| function.head.clone()).unwrap_or_default();
@@ -165,9 +206,10 @@ impl<'m> Search<'m> {
             numbers,
             is_plane,
             names_others,
-            most: STEPS,
-            left: ALL_STEPS,
-            deadline,
+            most: budget.trial_steps,
+            left: budget.steps,
+            budget,
+            stop,
         };
         let cluster = known.cluster.unwrap_or([1; 3]);
         // CTAs take others only if these have not begun, and some begin at once.
@@ -178,7 +220,7 @@ impl<'m> Search<'m> {
     }
 
     fn is_over(&self) -> bool {
-        self.left == 0 || Instant::now() >= self.deadline
+        self.left == 0 || self.stop.is_due()
     }
 
     /// The launches that were found, the best one first.
@@ -201,7 +243,7 @@ impl<'m> Search<'m> {
         all.push(best);
         all.sort_by_key(|tried| std::cmp::Reverse(rank(tried)));
         all.dedup_by(|one, other| one.launch == other.launch);
-        all.truncate(MOST);
+        all.truncate(self.budget.launches);
         Ok(all)
     }
 
@@ -277,7 +319,7 @@ impl<'m> Search<'m> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
         let (report, steps, learned) = self.state.run(&on, self.most, true, &mut |_| ControlFlow::Continue(()))?;
-        self.left = self.left.saturating_sub(steps + LAUNCH_STEPS);
+        self.left = self.left.saturating_sub(steps + self.budget.launch_steps);
         let is_wrong = |kind: &FindingKind| {
             use FindingKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
             !matches!(kind, Absent | Race | SameValue | Uninitialized | Unfinished)

@@ -1,12 +1,9 @@
 //! What is checked: PTX, or what becomes PTX.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
 
 use ptx_atomics::execute::Given;
-use ptx_atomics::hazards::{Finding, Kernel, Limits, Options, Report, Verdict, Witnesses};
+use ptx_atomics::hazards::{Budget, Finding, Kernel, Options, Report, Verdict, Witnesses};
 use ptx_atomics::{
     isolated::{self, Job, Language, Site, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
@@ -198,16 +195,10 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
         .collect()
 }
 
-/// The check itself has so much time, whatever executions have.
-const ENOUGH: Duration = Duration::from_secs(10);
-
 fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let readings = args.readings.readings();
-    // Without a limit for executions, the check itself has none.
-    let limit = args.kernels.time_limit;
-    let time = if limit.is_zero() { Duration::MAX } else { limit.max(ENOUGH) };
-    let until = Instant::now().checked_add(time.min(args.kernels.until.left()));
-    let report = ptx_atomics::hazards::check_until(kernel, readings, until).distinct();
+    let stop = args.kernels.stop();
+    let report = ptx_atomics::hazards::check_within(kernel, readings, Budget::default(), &stop).distinct();
     let wanted = args.kernels.explain && args.kernels.format.is_none_or(|format| format == CheckFormat::Text);
     let explain = |finding: &Finding| {
         let test = ptx_atomics::hazards::litmus(kernel, finding, readings)
@@ -222,14 +213,13 @@ fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
 /// Looks for executions that show what is proposed, or what nothing proposes, if the kernel has asynchronous operations.
 fn witnesses(args: &KernelArgs, module: &Ptx, kernel: &Kernel, report: &Report) -> Option<Witnesses> {
     let is_run = report.is_shown_by_executions(kernel);
-    let all = args.time_limit.min(args.until.left());
-    if all.is_zero() || !is_run {
+    if args.time_limit.is_zero() || !is_run {
         return None;
     }
     let given = Given { size: args.size(), most: kernel.most, numbers: args.params.clone() };
-    let limits = Limits { launches: all / 2, all, ..Limits::default() };
     // What cannot be launched has no witness.
-    ptx_atomics::hazards::witnesses(module, &kernel.name, &report.findings, &given, limits).ok()
+    ptx_atomics::hazards::witnesses(module, &kernel.name, &report.findings, &given, &Budget::default(), &args.stop())
+        .ok()
 }
 
 /// A kernel that is not read.

@@ -10,10 +10,10 @@ use std::{
 };
 
 use lsp_types::{Diagnostic, TextEdit, Uri};
-use ptx_atomics::memory_model::ptx::readings::Readings;
+use ptx_atomics::{memory_model::ptx::readings::Readings, ptx::Stop};
 
 use super::text::Text;
-use crate::{cli::ReadingArgs, until::Until};
+use crate::cli::ReadingArgs;
 
 /// A version of a document.
 pub struct Document {
@@ -79,9 +79,9 @@ impl Document {
         self.is_outdated.load(Relaxed)
     }
 
-    /// So long from now, or until there is a newer version.
-    pub fn until(&self, time: Duration) -> Until {
-        Until::new(time, self.is_outdated.clone())
+    /// A stop that strikes after some time, or when there is a newer version.
+    pub fn stop(&self, time: Duration) -> Stop {
+        Stop::after(time).or_when(self.is_outdated.clone())
     }
 
     /// What was said of it last.

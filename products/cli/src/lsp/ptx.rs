@@ -45,7 +45,7 @@ fn arguments(document: &Document, how: &How) -> CheckArgs {
     };
     args.readings = how.readings.clone();
     args.kernels.time_limit = how.time.unwrap_or_default();
-    args.kernels.until = how.time.map(|time| document.until(time)).unwrap_or_default();
+    args.kernels.stop = how.time.map(|time| document.stop(time)).unwrap_or_default();
     args
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use itertools::Itertools;
 
-use ptx_atomics::races::check::{Options, Report, check_kernel};
+use ptx_atomics::races::check::{Budget, Options, Report, check_kernel};
 use ptx_atomics::{
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Function, Module, ModuleError, Places, flat::Library, legality},
@@ -109,14 +109,19 @@ pub fn beside(args: &CheckArgs, path: &Path, name: &str, input: &Input, is_ptx: 
 
 fn reports(args: &CheckArgs, module: &Module, is_known: &dyn Fn(&Library<'_>, &Function) -> bool) -> Vec<Report> {
     let kernels = &args.kernels;
-    let limit = kernels.time_limit.min(kernels.until.left());
-    let options =
-        Options { size: kernels.size(), may_alias: kernels.may_alias, numbers: kernels.params.clone(), limit };
+    let budget = if kernels.time_limit.is_zero() { Budget::quick() } else { Budget::default() };
+    let options = || Options {
+        size: kernels.size(),
+        may_alias: kernels.may_alias,
+        numbers: kernels.params.clone(),
+        budget,
+        stop: kernels.stop(),
+    };
     let library = ptx_atomics::races::library(module);
     let wanted = |kernel: &&Function| is_asked(kernels.kernel.as_deref(), &kernel.name) && is_known(&library, kernel);
     let own = module.kernels().filter(wanted);
     let own: Vec<_> = own.collect();
-    parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options))
+    parallel::map(&own, |kernel| check_kernel(module, &library, kernel, &options()))
 }
 
 /// The command that repeats an execution.
