@@ -8,9 +8,9 @@
 //!
 //! | feature | what it adds | what it needs |
 //! | --- | --- | --- |
-//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which says what became of each operation; `isolated`, the same in a process of its own; `check`, a judgement of any compiler's PTX | LLVM |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which says what became of each operation; `isolated`, the same in a process of its own; `order`, a judgement of any compiler's PTX | LLVM |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
-//! | `analysis` | `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, how a kernel is run; `solver`, the solver of the proofs | nothing |
+//! | `analysis` | `check`, every check of kernels in one report; `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, how a kernel is run; `solver`, the solver of the proofs | nothing |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
 //! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
 //!
@@ -48,6 +48,8 @@ pub use ptx_atomics_llvm as llvm;
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
 #[cfg(feature = "analysis")]
+pub use ptx_check as check;
+#[cfg(feature = "analysis")]
 pub use ptx_execute as execute;
 #[cfg(feature = "analysis")]
 pub use ptx_hazards as hazards;
@@ -64,10 +66,10 @@ pub use ptx_races as races;
 #[cfg(feature = "analysis")]
 pub use ptx_solver as solver;
 
-#[cfg(all(feature = "llvm", target_os = "linux"))]
-pub mod check;
 #[cfg(all(feature = "helper", target_os = "linux"))]
 pub mod isolated;
+#[cfg(all(feature = "llvm", target_os = "linux"))]
+pub mod order;
 #[cfg(feature = "llvm")]
 mod pipeline;
 #[cfg(feature = "llvm")]

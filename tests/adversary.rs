@@ -24,7 +24,7 @@ use ptx_atomics::{
     ptx_from_llvm_ir,
 };
 use ptx_atomics_common::Condition;
-use ptx_hazards::Verdict;
+use ptx_hazards::Claim;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use strum::{EnumMessage, IntoEnumIterator};
 use testing::{
@@ -64,9 +64,9 @@ fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
         let (off, on) = (off?, on?);
         changed += u64::from(off != on);
         // What could not be told without the optimizer may be told with it.
-        let known = hazards(&off, &[Verdict::Wrong, Verdict::NotChecked])?;
+        let known = hazards(&off, &[Claim::Wrong, Claim::NotChecked])?;
         right += u64::from(known.is_empty());
-        let found = hazards(&on, &[Verdict::Wrong])?;
+        let found = hazards(&on, &[Claim::Wrong])?;
         if found.iter().any(|(rule, count)| known.get(rule).is_none_or(|known| known < count)) {
             worse.push(format!("{}: {found:?}", keep("kernel", seed, &module)?.display()));
         }
@@ -81,12 +81,12 @@ fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
 }
 
 /// How many accesses have these verdicts, by rule.
-fn hazards(ptx: &str, verdicts: &[Verdict]) -> Result<BTreeMap<String, usize>, String> {
+fn hazards(ptx: &str, verdicts: &[Claim]) -> Result<BTreeMap<String, usize>, String> {
     let module: Module = ptx.parse().map_err(|errors: ModuleErrors| errors.to_string())?;
     let mut found = BTreeMap::new();
     for kernel in ptx_hazards::read(&module) {
         let findings = ptx_hazards::check(&kernel, Readings::DEFAULT).findings;
-        for finding in findings.iter().filter(|finding| verdicts.contains(&finding.verdict)) {
+        for finding in findings.iter().filter(|finding| verdicts.contains(&finding.claim)) {
             *found.entry(format!("{:?}", finding.rule)).or_default() += 1;
         }
     }

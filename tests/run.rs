@@ -10,7 +10,7 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
-use ptx_execute::FindingKind;
+use ptx_execute::FaultKind;
 use serde_json::Value;
 use strum::IntoEnumIterator;
 use testing::{
@@ -545,11 +545,11 @@ fn findings() -> Result<(), Failed> {
         .take_while(|line| line.starts_with('|'));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
     let shown: Vec<_> = cells.map(|cells| format!("{} {}", cells[1], cells[3])).sorted().collect();
-    let status = |kind: FindingKind| match kind {
-        FindingKind::StepLimit | FindingKind::Unsupported => 2,
+    let status = |kind: FaultKind| match kind {
+        FaultKind::StepLimit | FaultKind::Unsupported => 2,
         kind => i32::from(!kind.is_warning()),
     };
-    let known: Vec<_> = FindingKind::iter().map(|kind| format!("`{kind}` {}", status(kind))).sorted().collect();
+    let known: Vec<_> = FaultKind::iter().map(|kind| format!("`{kind}` {}", status(kind))).sorted().collect();
     assert_eq!(shown, known);
     Ok(())
 }

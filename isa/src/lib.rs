@@ -61,6 +61,7 @@ pub mod special;
 mod stop;
 pub mod syntax;
 mod target;
+mod text;
 mod word;
 
 pub use self::{
@@ -78,5 +79,6 @@ pub use self::{
     special::{Axis, Special, SpecialScalar, SpecialVector},
     stop::Stop,
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
+    text::Text,
     word::*,
 };

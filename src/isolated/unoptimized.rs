@@ -43,13 +43,6 @@ impl Unoptimized {
         Self { name, ptx, places, hidden: hidden.collect(), failure: None }
     }
 
-    /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.
-    pub fn relocated(&self, message: &str, finding: u32) -> String {
-        let location = |line| self.place(line)?.location.as_ref();
-        let file = location(finding).map(|at| at.file.as_str());
-        ptx_atomics_common::relocated(message, |line| Some(location(line)?.beside(file)))
-    }
-
     /// Where a line comes from, counted from 1.
     pub fn place(&self, line: u32) -> Option<&Site> {
         self.places.get((line as usize).checked_sub(1)?)?.as_ref()

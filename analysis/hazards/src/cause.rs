@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use ptx_isa::Text;
+
 /// What is not known. The words that messages, JSON and the book have stand in one table of this file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -80,13 +82,12 @@ impl Cause {
     }
 
     /// A sentence of what may be wrong.
-    pub fn possible(&self, said: &str) -> String {
-        match self {
-            Self::Block(Some(threads)) => {
-                format!("if a CTA has more than {threads} threads, {said}: {self} is not known")
-            }
-            _ => format!("it cannot be told whether {said}: {self} is not known"),
-        }
+    pub fn possible(&self, fault: impl Into<Text>) -> Text {
+        let before = match self {
+            Self::Block(Some(threads)) => format!("if a CTA has more than {threads} threads, "),
+            _ => "it cannot be told whether ".to_owned(),
+        };
+        fault.into().between(before, format!(": {self} is not known"))
     }
 }
 

@@ -94,7 +94,7 @@ fn check_rules(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop)
     report.findings.extend(reuse::findings(&graph));
     report.findings.extend(initialized::findings(&graph));
     report.findings.extend(launched::findings(&graph, &barriers));
-    report.findings.sort_by_key(|finding| (finding.at, finding.rule, finding.first, finding.verdict));
+    report.findings.sort_by_key(|finding| (finding.at, finding.rule, finding.first, finding.claim));
     // The copies of a loop's first rounds show the same finding.
     report.findings.dedup_by(|next, one| {
         (next.at, next.rule, next.first, &next.message) == (one.at, one.rule, one.first, &one.message)

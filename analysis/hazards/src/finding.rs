@@ -1,7 +1,7 @@
 //! What the check finds.
 
 use ptx_execute::Peer;
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, Text};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
 use crate::cause::Cause;
@@ -10,7 +10,7 @@ use crate::cause::Cause;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// In the order of the lines.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Hazard>,
     /// How many synchronizations there are: waits, fences, commits, arrivals, barriers.
     pub synchronizations: usize,
     /// How many of them are undecided: something possible or not checked is about them, or nothing says of which barrier they are.
@@ -24,7 +24,7 @@ impl Report {
     #[must_use]
     pub fn distinct(mut self) -> Self {
         self.findings.dedup_by(|a, b| {
-            (a.at, a.first, a.rule, a.verdict, &a.message) == (b.at, b.first, b.rule, b.verdict, &b.message)
+            (a.at, a.first, a.rule, a.claim, &a.message) == (b.at, b.first, b.rule, b.claim, &b.message)
         });
         self
     }
@@ -32,7 +32,7 @@ impl Report {
 
 /// Something that is wrong, not known, or more than is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Hazard {
     /// The kernel.
     pub kernel: String,
     /// The instruction at which it shows: the second of two accesses, or an instruction that is not needed.
@@ -42,9 +42,9 @@ pub struct Finding {
     /// Which rule; none where nothing is known.
     pub rule: Option<Rule>,
     /// What is known.
-    pub verdict: Verdict,
-    /// What is wrong, or why it is not known, in one sentence without a period.
-    pub message: String,
+    pub claim: Claim,
+    /// The fault, or why it is not known.
+    pub message: Text,
     /// Whether the two accesses are ordered, and lack a fence between proxies alone.
     pub lacks_fence: bool,
     /// Of an access to another CTA of the cluster: why its memory may be absent.
@@ -79,16 +79,16 @@ impl Pair {
     }
 }
 
-impl Finding {
+impl Hazard {
     /// A finding of one instruction, of which nothing more is said.
-    pub fn new(kernel: &str, at: InstPlace, verdict: Verdict, message: String) -> Self {
+    pub fn new(kernel: &str, at: InstPlace, claim: Claim, message: impl Into<Text>) -> Self {
         Self {
             kernel: kernel.to_owned(),
             at,
             first: None,
             rule: None,
-            verdict,
-            message,
+            claim,
+            message: message.into(),
             lacks_fence: false,
             peer: None,
             remedy: None,
@@ -113,7 +113,7 @@ impl Finding {
 /// What is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Verdict {
+pub enum Claim {
     /// Something is missing.
     Wrong,
     /// It cannot be told.

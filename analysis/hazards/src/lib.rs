@@ -1,28 +1,24 @@
 //! Finds what asynchronous operations of GPU kernels lack: waits, proxy fences, barriers.
 //!
 //! [`read`] makes a [`Kernel`] of a function of a PTX module: a graph of what is asynchronous, what touches the same memory, and what
-//! orders the two, with symbolic addresses. [`check`](check()) walks it and gives [`Finding`]s.
+//! orders the two, with symbolic addresses. [`check`](check()) walks it and gives [`Hazard`]s.
 
 mod cause;
 mod check;
 mod finding;
 mod kernel;
-mod level;
 mod litmus;
 mod options;
 mod read;
-mod shown;
 mod witness;
 
 pub use self::{
     cause::Cause,
     check::{check, check_within, is_asynchronous},
-    finding::{Edit, Finding, Pair, Position, Remedy, Report, Rule, Verdict},
+    finding::{Claim, Edit, Hazard, Pair, Position, Remedy, Report, Rule},
     kernel::*,
-    level::Level,
     litmus::litmus,
     options::{Budget, Options},
     read::{read, read_with},
-    shown::{Executed, Shown, shown},
     witness::{Class, Witness, Witnesses, options, witnesses},
 };

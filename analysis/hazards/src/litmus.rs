@@ -20,7 +20,7 @@ use ptx_memory_model::{
 
 use crate::{
     check::EventGraph,
-    finding::Finding,
+    finding::Hazard,
     kernel::{
         Access, Address, Barrier, BarrierId, Event, EventKind, Kernel, Object, ObjectKind, Operation, Space, Start, Sum,
     },
@@ -49,7 +49,7 @@ const LENGTH: usize = 24;
 /// exists
 /// (true)
 /// ```
-pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<Litmus> {
+pub fn litmus(kernel: &Kernel, finding: &Hazard, readings: Readings) -> Option<Litmus> {
     let first_line = finding.first?;
     if finding.path.len() > LENGTH {
         return None;
@@ -452,11 +452,11 @@ impl<'k> Test<'k> {
         found == [first, second] || found == [second, first]
     }
 
-    fn litmus(self, finding: &Finding, first: InstPlace) -> Litmus {
+    fn litmus(self, finding: &Hazard, first: InstPlace) -> Litmus {
         let name: String = finding.kernel.chars().filter(|of| of.is_ascii_graphic()).collect();
         Litmus {
             name: format!("{name}, lines {first} and {}", finding.at),
-            comments: vec![finding.message.replace(['"', '\n'], "'")],
+            comments: vec![finding.message.to_string().replace(['"', '\n'], "'")],
             program: self.program,
             condition: Condition { quantifier: Quantifier::Exists, formula: Formula::True },
         }

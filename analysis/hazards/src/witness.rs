@@ -11,16 +11,16 @@ use std::{
 };
 
 use ptx_execute::{
-    AccessType, Assumption, Detail, Device, End, Finding as Found, FindingKind, Given, Launch, LaunchError, Options,
-    Peer, Race, Report, Schedule, Site, SiteKind, Tried, Value, search,
+    AccessType, Assumption, Detail, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Options, Peer, Race,
+    Report, Schedule, Site, SiteKind, Tried, Value, search,
 };
 use ptx_isa::{Family, InstPlace, Module, Stop};
 
 pub use self::class::Class;
-use self::class::{WGMMA_REGISTERS, class};
+use self::class::class;
 use crate::{
     check::is_asynchronous,
-    finding::{Finding, Pair, Rule, Verdict},
+    finding::{Claim, Hazard, Pair, Rule},
     kernel::Kernel,
     options::Budget,
 };
@@ -39,7 +39,7 @@ pub struct Witness {
     /// What is about asynchronous operations, and how sure it is.
     pub class: Class,
     /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
-    pub found: Found,
+    pub found: Fault,
     /// The number of the finding of the check that it shows; of no finding, it stands alone.
     pub shows: Option<usize>,
 }
@@ -109,7 +109,7 @@ impl Witnesses {
 impl crate::finding::Report {
     /// Whether executions could show anything: the kernel has asynchronous operations, or something is proposed.
     pub fn is_shown_by_executions(&self, kernel: &Kernel) -> bool {
-        let is_open = |finding: &Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
+        let is_open = |finding: &Hazard| finding.claim != Claim::Note && finding.rule.is_some();
         is_asynchronous(kernel) || self.findings.iter().any(is_open)
     }
 }
@@ -134,7 +134,7 @@ const EMPTY: u64 = 4;
 pub fn witnesses(
     module: &Module,
     kernel: &str,
-    proposed: &[Finding],
+    proposed: &[Hazard],
     given: &Given,
     budget: &Budget,
     stop: &Stop,
@@ -148,7 +148,7 @@ pub fn witnesses(
 /// A search that goes on.
 struct Search<'s> {
     module: &'s Module,
-    proposed: &'s [Finding],
+    proposed: &'s [Hazard],
     budget: &'s Budget,
     stop: &'s Stop,
     all: Witnesses,
@@ -212,13 +212,13 @@ impl Search<'_> {
 
     /// Whether anything is proposed as wrong.
     fn is_open(&self) -> bool {
-        self.proposed.iter().any(|finding| finding.verdict != Verdict::Note && finding.rule.is_some())
+        self.proposed.iter().any(|finding| finding.claim != Claim::Note && finding.rule.is_some())
     }
 
     /// Whether each finding that is proposed as wrong has a witness.
     fn is_done(&self) -> bool {
         let is_shown = |index: usize| self.all.found.iter().any(|witness| witness.shows == Some(index));
-        let mut open = self.proposed.iter().enumerate().filter(|(_, finding)| finding.verdict != Verdict::Note);
+        let mut open = self.proposed.iter().enumerate().filter(|(_, finding)| finding.claim != Claim::Note);
         self.all.runs > 0 && !self.proposed.is_empty() && open.all(|(index, _)| is_shown(index))
     }
 
@@ -237,10 +237,10 @@ impl Search<'_> {
         }
         // What comes behind an access that went astray is garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
-        let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
+        let findings: Vec<Fault> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
         // Copies that the check expects to meet have one address.
         let is_too_large = findings.iter().any(|found| is_of_too_large_a_box(found) && self.shown(found).is_none());
-        let misused = findings.iter().position(|found| found.kind == FindingKind::Misuse);
+        let misused = findings.iter().position(|found| found.kind == FaultKind::Misuse);
         for (index, found) in findings.into_iter().enumerate() {
             if is_too_large && is_of_box(&found) {
                 continue;
@@ -261,13 +261,13 @@ impl Search<'_> {
     }
 
     /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
-    fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Found>) {
-        let is_early = |found: &Found| found.race().is_some_and(|race| race.by_earlier_grid);
+    fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Fault>) {
+        let is_early = |found: &Fault| found.race().is_some_and(|race| race.by_earlier_grid);
         for found in findings.into_iter().filter(is_early) {
-            let is_it = |finding: &Finding| finding.rule == Some(Rule::R14) && finding.at == found.site.at;
+            let is_it = |finding: &Hazard| finding.rule == Some(Rule::R14) && finding.at == found.site.at;
             let Some(shown) = self.proposed.iter().position(is_it) else { continue };
             // Another grid may write other values.
-            let class = if found.kind == FindingKind::Race { Class::Wrong } else { Class::Warning };
+            let class = if found.kind == FaultKind::Race { Class::Wrong } else { Class::Warning };
             let launch = tried.launch.clone();
             self.keep(Witness { launch, seed, schedule, is_dependent: true, class, found, shows: Some(shown) });
         }
@@ -286,17 +286,17 @@ impl Search<'_> {
 
     /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or the finding of a rule about them.
     /// One grid alone shows nothing of others.
-    fn shown(&self, found: &Found) -> Option<usize> {
-        let position = |says: &dyn Fn(&Finding) -> bool| {
-            let is_shown = |finding: &Finding| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
+    fn shown(&self, found: &Fault) -> Option<usize> {
+        let position = |says: &dyn Fn(&Hazard) -> bool| {
+            let is_shown = |finding: &Hazard| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
             self.proposed.iter().position(|finding| is_shown(finding) && says(finding))
         };
         let is_own = |own: Pair| (own.first.unwrap_or(own.at), own.at) == pair(found);
         let named = position(&|finding| is_own(finding.pair()));
         let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
         // What is wrong with one instruction is wrong with whatever it follows.
-        let is_alone = found.other.is_none() && !matches!(found.kind, FindingKind::Absent | FindingKind::Unfinished);
-        let single = |finding: &Finding| is_alone && finding.at == found.site.at;
+        let is_alone = found.other.is_none() && !matches!(found.kind, FaultKind::Absent | FaultKind::Unfinished);
+        let single = |finding: &Hazard| is_alone && finding.at == found.site.at;
         let exact = exact.or_else(|| position(&single));
         exact.or_else(|| position(&|finding| is_by_rule(finding, found)))
     }
@@ -305,74 +305,74 @@ impl Search<'_> {
 /// Whether a launch executes as much as the best one, and its phases do not fit: another number of iterations may be the only difference.
 /// Launches with tensor maps are left out, since no PTX says the boxes.
 fn is_lost(tried: &Tried, best: &Tried) -> bool {
-    let is_lost = matches!(tried.end, End::Stopped(FindingKind::BarrierCount | FindingKind::Hang));
+    let is_lost = matches!(tried.end, End::Stopped(FaultKind::BarrierCount | FaultKind::Hang));
     is_lost && tried.covered.0 >= best.covered.0 && !tried.launch.has_maps()
 }
 
 /// Whether an instruction is used as it must not be.
-fn is_use(kind: FindingKind) -> bool {
-    use FindingKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
+fn is_use(kind: FaultKind) -> bool {
+    use FaultKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
     matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
 }
 
 /// Whether an execution shows a fault of the kind that a rule is about. A race that lacks a fence alone shows no missing wait, and a misused
 /// instruction shows a rule about its use alone: made-up arguments, as addresses in descriptors, may be why it is misused.
-fn is_of_rule(rule: Rule, finding: &Finding, found: &Found) -> bool {
+fn is_of_rule(rule: Rule, finding: &Hazard, found: &Fault) -> bool {
     use Rule::{R3, R6, R7, R8, R9, R10, R14, R15, R16};
     let is_of = |rules: &[Rule]| rules.contains(&rule);
     match found.kind {
-        FindingKind::Race => rule != R14 && (!found.lacks_fence() || finding.lacks_fence),
-        FindingKind::Hang => is_of(&[R3, R7, R8, R9, R16]),
-        FindingKind::Unfinished => is_of(&[R7]),
-        FindingKind::Absent => is_of(&[R15]),
-        FindingKind::TensorMemory => is_of(&[R6]),
-        FindingKind::Misuse => is_of(&[R6, R8, R10, R16]),
+        FaultKind::Race => rule != R14 && (!found.lacks_fence() || finding.lacks_fence),
+        FaultKind::Hang => is_of(&[R3, R7, R8, R9, R16]),
+        FaultKind::Unfinished => is_of(&[R7]),
+        FaultKind::Absent => is_of(&[R15]),
+        FaultKind::TensorMemory => is_of(&[R6]),
+        FaultKind::Misuse => is_of(&[R6, R8, R10, R16]),
         // That of an mbarrier has a place.
-        FindingKind::BarrierCount => is_of(&[R16]) && found.place.is_none(),
-        FindingKind::DivergentBarrier => is_of(&[R16]),
+        FaultKind::BarrierCount => is_of(&[R16]) && found.place.is_none(),
+        FaultKind::DivergentBarrier => is_of(&[R16]),
         _ => false,
     }
 }
 
 /// Whether an execution shows what a rule says, at other lines than the check names.
-fn is_by_rule(finding: &Finding, found: &Found) -> bool {
+fn is_by_rule(finding: &Hazard, found: &Fault) -> bool {
     let (least, most) = places(found);
     let names = |line| line == finding.at || Some(line) == finding.first;
     match finding.rule {
-        Some(Rule::R5) => found.place.as_deref() == Some(WGMMA_REGISTERS) && (names(least) || names(most)),
-        Some(Rule::R7) if found.kind == FindingKind::Unfinished => {
-            finding.verdict == Verdict::Note && finding.first == Some(found.site.at)
+        Some(Rule::R5) => found.detail == Detail::Registers && (names(least) || names(most)),
+        Some(Rule::R7) if found.kind == FaultKind::Unfinished => {
+            finding.claim == Claim::Note && finding.first == Some(found.site.at)
         }
-        Some(Rule::R6) => found.kind == FindingKind::TensorMemory,
+        Some(Rule::R6) => found.kind == FaultKind::TensorMemory,
         // Either it has begun, or it is still there.
-        Some(Rule::R15) if found.kind == FindingKind::Absent => {
+        Some(Rule::R15) if found.kind == FaultKind::Absent => {
             (finding.peer == Some(Peer::Ended)) == (found.detail == Detail::Peer(Peer::Ended))
         }
         // Which of two barriers the machine names depends on the order of threads.
-        Some(Rule::R16) => matches!(found.kind, FindingKind::DivergentBarrier | FindingKind::BarrierCount),
+        Some(Rule::R16) => matches!(found.kind, FaultKind::DivergentBarrier | FaultKind::BarrierCount),
         _ => false,
     }
 }
 
 /// The two accesses in their order; the same twice if there is one alone.
-fn pair(found: &Found) -> (InstPlace, InstPlace) {
+fn pair(found: &Fault) -> (InstPlace, InstPlace) {
     let second = found.site.at;
     (found.other.as_ref().map_or(second, |site| site.at), second)
 }
 
-fn places(found: &Found) -> (InstPlace, InstPlace) {
+fn places(found: &Fault) -> (InstPlace, InstPlace) {
     let (first, second) = pair(found);
     (first.min(second), first.max(second))
 }
 
 /// Whether a copy through a tensor map takes part.
-fn is_of_box(found: &Found) -> bool {
+fn is_of_box(found: &Fault) -> bool {
     let of = |site: &Site| site.family() == Some(Family::CpAsyncBulkTensor);
     of(&found.site) || found.other.as_ref().is_some_and(of)
 }
 
 /// Whether copies through tensor maps meet each other or an mbarrier: their boxes, which no PTX says, are too large then.
-fn is_of_too_large_a_box(found: &Found) -> bool {
+fn is_of_too_large_a_box(found: &Fault) -> bool {
     let loads = |site: &Site| {
         let family = Family::CpAsyncBulkTensor;
         site.kind == SiteKind::Asynchronous { family, has_mbarrier: true }
@@ -388,7 +388,7 @@ fn is_of_too_large_a_box(found: &Found) -> bool {
 }
 
 /// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.
-fn is_astray(kind: FindingKind) -> bool {
-    use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+fn is_astray(kind: FaultKind) -> bool {
+    use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     matches!(kind, Misaligned | OutOfBounds | Trap | Unsupported)
 }

@@ -23,8 +23,8 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{AccessType, Assumed, Device, Finding as Found, FindingKind, Given, Tried, search};
-use ptx_hazards::{Budget, Class, Finding, Verdict, Witnesses, check, options, read, witnesses};
+use ptx_execute::{AccessType, Assumed, Device, Fault, FaultKind, Given, Tried, search};
+use ptx_hazards::{Budget, Claim, Class, Hazard, Witnesses, check, options, read, witnesses};
 use ptx_isa::{Family, Function, InstPlace, Item, LaunchSize, Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{reported, root};
@@ -184,14 +184,14 @@ struct Whole<'m> {
 }
 
 /// What makes a finding of the check another one, and one of the machine.
-type Key = (Option<ptx_hazards::Rule>, Option<u32>, u32, Verdict);
-type Mistake = (FindingKind, u32, u32);
+type Key = (Option<ptx_hazards::Rule>, Option<u32>, u32, Claim);
+type Mistake = (FaultKind, u32, u32);
 
-fn key(finding: &Finding) -> Key {
-    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.verdict)
+fn key(finding: &Hazard) -> Key {
+    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.claim)
 }
 
-fn mistake(found: &Found) -> Mistake {
+fn mistake(found: &Fault) -> Mistake {
     let other = found.other.as_ref().map_or(found.site.at.line, |site| site.at.line);
     (found.kind, other.min(found.site.at.line), other.max(found.site.at.line))
 }
@@ -235,7 +235,7 @@ impl<'m> Whole<'m> {
         let changed = module.functions_mut().find(|own| own.name == self.function.name).ok_or("no kernel")?;
         deletion.apply(changed);
         let all = findings(&module, self.function);
-        let new: Vec<Finding> = all.iter().filter(|finding| !self.before.contains(&key(finding))).cloned().collect();
+        let new: Vec<Hazard> = all.iter().filter(|finding| !self.before.contains(&key(finding))).cloned().collect();
         let (mut said, mut why) = (Said::Nothing, String::new());
         for finding in &new {
             let level = level(finding, None);
@@ -291,7 +291,7 @@ impl<'m> Whole<'m> {
             }
             let old: Vec<Mistake> = run(&self.module, &tried.launch, seed).0.iter().map(mistake).collect();
             let new = found.iter().filter(|found| !old.contains(&mistake(found)));
-            let said = |found: &Found| (need(found), format!("{found} at {:?}, seed {seed}", mistake(found)));
+            let said = |found: &Fault| (need(found), format!("{found} at {:?}, seed {seed}", mistake(found)));
             most = new.map(said).max().into_iter().chain([most]).max().unwrap_or_default();
         }
         most
@@ -299,50 +299,50 @@ impl<'m> Whole<'m> {
 }
 
 /// Whether executions are looked for that show a finding.
-fn is_open(finding: &Finding) -> bool {
-    finding.verdict != Verdict::Note && finding.rule.is_some()
+fn is_open(finding: &Hazard) -> bool {
+    finding.claim != Claim::Note && finding.rule.is_some()
 }
 
 /// How far launches come, and whether both accesses of a finding are executed in one of them.
-fn reach(findings: &[Finding], launches: &[Tried]) -> String {
+fn reach(findings: &[Hazard], launches: &[Tried]) -> String {
     let has = |tried: &Tried, at: InstPlace| tried.instructions.binary_search(&at).is_ok();
-    let both = |tried: &Tried, own: &Finding| has(tried, own.at) && own.first.is_none_or(|first| has(tried, first));
+    let both = |tried: &Tried, own: &Hazard| has(tried, own.at) && own.first.is_none_or(|first| has(tried, first));
     let number = launches.iter().filter(|tried| findings.iter().any(|own| both(tried, own))).count();
     let best = &launches[0];
     let (count, (executed, all), end) = (launches.len(), best.covered, best.end);
     format!("{number} of {count} launches reach it; the best one {end:?} with {executed} of {all}")
 }
 
-fn findings(module: &Module, function: &Function) -> Vec<Finding> {
+fn findings(module: &Module, function: &Function) -> Vec<Hazard> {
     let kernel = read(module).into_iter().find(|kernel| kernel.name == function.name);
     kernel.map(|kernel| check(&kernel, Readings::DEFAULT).findings).unwrap_or_default()
 }
 
 /// What goes wrong in an execution, up to where it goes astray.
-fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Found>, u64) {
-    use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Fault>, u64) {
+    use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     let Ok(mut device) = Device::new(module, options(seed, &Budget::default())) else { return Default::default() };
     let launch = launch.launch(&mut device);
     let report = device.launch(&launch).unwrap_or_default();
-    let is_usual = |own: &Found| !matches!(own.kind, Misaligned | OutOfBounds | Trap | Unsupported);
+    let is_usual = |own: &Fault| !matches!(own.kind, Misaligned | OutOfBounds | Trap | Unsupported);
     (report.findings.into_iter().take_while(is_usual).collect(), report.work)
 }
 
 /// What the command makes of a finding and of what shows it.
-fn level(finding: &Finding, class: Option<Class>) -> Said {
-    match (finding.verdict, class) {
-        (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Said::Error,
+fn level(finding: &Hazard, class: Option<Class>) -> Said {
+    match (finding.claim, class) {
+        (Claim::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Said::Error,
         (_, Some(Class::Stuck)) => Said::Error,
-        (Verdict::NotChecked, Some(_)) => Said::Warning,
-        (Verdict::Wrong, None) => Said::Possible,
-        (Verdict::NotChecked, None) if finding.rule.is_some() => Said::Possible,
-        (Verdict::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Said::Warning,
+        (Claim::NotChecked, Some(_)) => Said::Warning,
+        (Claim::Wrong, None) => Said::Possible,
+        (Claim::NotChecked, None) if finding.rule.is_some() => Said::Possible,
+        (Claim::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Said::Warning,
         _ => Said::Nothing,
     }
 }
 
-fn need(found: &Found) -> Need {
-    use FindingKind::{BarrierCount, DivergentBarrier, Hang, Misuse, Race, TensorMemory};
+fn need(found: &Fault) -> Need {
+    use FaultKind::{BarrierCount, DivergentBarrier, Hang, Misuse, Race, TensorMemory};
     let is_setup = |site: &ptx_execute::Site| {
         matches!(site.family(), Some(Family::MbarrierInit | Family::MbarrierInval | Family::Tcgen05Alloc))
     };

@@ -1,7 +1,7 @@
 //! Bugs that others reported, reduced: found before their fix, silent after.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{Finding, Rule, Verdict, check, read};
+use ptx_hazards::{Claim, Hazard, Rule, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::reported::{Reported, reported};
@@ -72,17 +72,17 @@ fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
         return Err("no line is the fix".into());
     }
     let fixed = findings(&bug.fixed, Readings::DEFAULT)?;
-    let said = |of: &[Finding]| of.iter().map(|of| format!("\n  {}: {}", of.at, of.message)).collect::<String>();
+    let said = |of: &[Hazard]| of.iter().map(|of| format!("\n  {}: {}", of.at, of.message)).collect::<String>();
     if !fixed.is_empty() {
         return Err(format!("after the fix:{}", said(&fixed)).into());
     }
     let [default, strict] = [Readings::DEFAULT, Readings::STRICT].map(|readings| findings(&bug.before, readings));
     let (default, strict) = (default?, strict?);
-    let has = |of: &[Finding], verdict| of.iter().any(|of| of.rule == Some(rule) && of.verdict == verdict);
-    let as_expected = has(&strict, Verdict::Wrong)
+    let has = |of: &[Hazard], claim| of.iter().any(|of| of.rule == Some(rule) && of.claim == claim);
+    let as_expected = has(&strict, Claim::Wrong)
         && match found {
-            Wrong => has(&default, Verdict::Wrong),
-            Warning => has(&default, Verdict::Note) && !has(&default, Verdict::Wrong),
+            Wrong => has(&default, Claim::Wrong),
+            Warning => has(&default, Claim::Note) && !has(&default, Claim::Wrong),
             Strict => default.is_empty(),
         };
     if as_expected {
@@ -92,13 +92,13 @@ fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
 }
 
 /// What is wrong, and the warnings.
-fn findings(text: &str, readings: Readings) -> Result<Vec<Finding>, Failed> {
+fn findings(text: &str, readings: Readings) -> Result<Vec<Hazard>, Failed> {
     let module: Module = text.parse()?;
     let all = read(&module).into_iter().flat_map(|kernel| check(&kernel, readings).findings);
-    let matters = |of: &Finding| match of.verdict {
-        Verdict::Wrong => true,
-        Verdict::Note => of.first.is_some() || of.remedy.is_some(),
-        Verdict::NotChecked => false,
+    let matters = |of: &Hazard| match of.claim {
+        Claim::Wrong => true,
+        Claim::Note => of.first.is_some() || of.remedy.is_some(),
+        Claim::NotChecked => false,
     };
     Ok(all.filter(matters).collect())
 }

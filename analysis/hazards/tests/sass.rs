@@ -8,7 +8,7 @@ use std::{fmt::Write, path::PathBuf, process::Command};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
-use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::{ASSEMBLERS, Assembler, root, success, target, trial};
@@ -201,7 +201,7 @@ fn compare(assembler: &Assembler) -> Result<(), Failed> {
     let (mut fires, mut by_registers, mut by_branches) = (0, 0, 0);
     let mut wrong = Vec::new();
     for ((case, kernel), waits) in cases.iter().zip(&read).zip(waits) {
-        let is_r1 = |of: &ptx_hazards::Finding| of.rule == Some(Rule::R1) && of.verdict == Verdict::Wrong;
+        let is_r1 = |of: &ptx_hazards::Hazard| of.rule == Some(Rule::R1) && of.claim == Claim::Wrong;
         let found = check(kernel, Readings::DEFAULT).findings.iter().any(is_r1);
         fires += usize::from(found);
         let expected = match (found, waits) {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{Cause, Finding, Options, Verdict, check, read_with};
+use ptx_hazards::{Cause, Claim, Hazard, Options, check, read_with};
 use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -90,10 +90,10 @@ fn row(name: &str, text: &str) -> Result<(), Failed> {
     let mut causes: BTreeMap<&'static str, usize> = BTreeMap::new();
     for kernel in read_with(&module, &Options::default()) {
         let findings = check(&kernel, Readings::DEFAULT).findings;
-        let of = |verdict| findings.iter().filter(move |finding| finding.verdict == verdict);
-        let wrong = of(Verdict::Wrong).flat_map(Finding::pairs).map(|pair| pair.synchronization);
+        let of = |claim| findings.iter().filter(move |finding| finding.claim == claim);
+        let wrong = of(Claim::Wrong).flat_map(Hazard::pairs).map(|pair| pair.synchronization);
         of_wrong += wrong.collect::<BTreeSet<_>>().len();
-        for finding in of(Verdict::NotChecked) {
+        for finding in of(Claim::NotChecked) {
             pairs += finding.pairs().count();
             let cause = finding.cause.as_ref().map_or("", Cause::words);
             *causes.entry(cause).or_default() += finding.pairs().count();
@@ -109,9 +109,9 @@ fn counts(text: &str, options: &Options) -> Result<Counts, Failed> {
     let mut counts = Counts::default();
     for kernel in read_with(&module, options) {
         let report = check(&kernel, Readings::DEFAULT);
-        let of = |verdict| report.findings.iter().filter(|finding| finding.verdict == verdict).count();
-        counts.wrong += of(Verdict::Wrong);
-        counts.not_checked += of(Verdict::NotChecked);
+        let of = |claim| report.findings.iter().filter(|finding| finding.claim == claim).count();
+        counts.wrong += of(Claim::Wrong);
+        counts.not_checked += of(Claim::NotChecked);
         counts.synchronizations += report.synchronizations;
         counts.unchecked += report.unchecked;
     }

@@ -10,7 +10,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_execute::{End, Given};
-use ptx_hazards::{Budget, Class, Finding, Verdict, Witness, check, read, witnesses};
+use ptx_hazards::{Budget, Claim, Class, Hazard, Witness, check, read, witnesses};
 use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::root;
@@ -117,7 +117,7 @@ fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>,
 }
 
 /// A kernel in numbers.
-fn row(kernel: &str, proposed: &[Finding], all: &ptx_hazards::Witnesses) -> String {
+fn row(kernel: &str, proposed: &[Hazard], all: &ptx_hazards::Witnesses) -> String {
     let best = &all.launches[0];
     let end = match best.end {
         End::Ended => "ended".to_owned(),
@@ -126,14 +126,14 @@ fn row(kernel: &str, proposed: &[Finding], all: &ptx_hazards::Witnesses) -> Stri
     };
     let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
     all.found.iter().chain(&all.plain).for_each(|witness| *classes.entry(witness.class).or_default() += 1);
-    let of = |verdict: Verdict| {
-        let own = proposed.iter().enumerate().filter(|(_, finding)| finding.verdict == verdict);
+    let of = |claim: Claim| {
+        let own = proposed.iter().enumerate().filter(|(_, finding)| finding.claim == claim);
         let is_shown = |index: usize| all.found.iter().any(|witness| witness.shows == Some(index));
         let (shown, count) = (own.clone().filter(|(index, _)| is_shown(*index)).count(), own.count());
-        format!("{shown} of {count} {verdict}")
+        format!("{shown} of {count} {claim}")
     };
     let kernel: String = kernel.chars().take(40).collect();
-    let (wrong, open) = (of(Verdict::Wrong), of(Verdict::NotChecked));
+    let (wrong, open) = (of(Claim::Wrong), of(Claim::NotChecked));
     format!("{kernel}\t{end}\t{}/{}\t{} runs\t{wrong}\t{open}\t{classes:?}", best.covered.0, best.covered.1, all.runs)
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
+use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
 /// A property that an operation asks for and its PTX does not keep. The worst comes last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Loss {

@@ -8,7 +8,7 @@ use ptx_memory_model::{
 };
 
 use crate::{
-    check::{Counterexample, Verdict, bounded, judge, of_source},
+    check::{Counterexample, Soundness, bounded, judge, of_source},
     host::HostMapping,
     numbers::Numbers,
     programs::{self, Set},
@@ -151,7 +151,7 @@ impl Beside<'_> {
             return Ok(());
         }
         let threads = program.threads.len();
-        let mut judged: Vec<(Program<Ptx>, Verdict)> = Vec::new();
+        let mut judged: Vec<(Program<Ptx>, Soundness)> = Vec::new();
         for (number, mapping) in self.mappings.iter().enumerate() {
             let Some(whole) = self.lowered(program, mapping)? else { continue };
             for (index, host) in self.hosts.iter().enumerate() {
@@ -172,9 +172,9 @@ impl Beside<'_> {
                     let cell = &mut self.report.cells[index];
                     cell.mixtures += 1;
                     match &judged[known] {
-                        (_, Verdict::Sound | Verdict::SoundIf(_)) => {}
-                        (_, Verdict::Unknown(_)) => cell.unknown += 1,
-                        (lowered, Verdict::Unsound(states)) => {
+                        (_, Soundness::Sound | Soundness::SoundIf(_)) => {}
+                        (_, Soundness::Unknown(_)) => cell.unknown += 1,
+                        (lowered, Soundness::Unsound(states)) => {
                             cell.not_kept += 1;
                             let source = Source { name: name.to_owned(), program: program.clone() };
                             let mapping = format!("{} beside {}", host.name, mapping.name);

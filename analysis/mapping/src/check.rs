@@ -32,7 +32,7 @@ pub enum Assumption {
 
 /// What became of a program under a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Soundness {
     Sound,
     SoundIf(Assumption),
     /// The lowered program ends in states that the source has not; without any, it never ends.
@@ -90,12 +90,12 @@ fn has_loop(thread: &Thread<Cpp>) -> bool {
 
 /// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were
 /// looked at.
-pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) -> (Verdict, u64) {
+pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) -> (Soundness, u64) {
     if source.undefined {
-        return (Verdict::Sound, 0);
+        return (Soundness::Sound, 0);
     }
     if let Some(limit) = source.outcomes.unknown {
-        return (Verdict::Unknown(limit), 0);
+        return (Soundness::Unknown(limit), 0);
     }
     let mut found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
     let mixed = found.unknown == Some(Limit::MixedSizes);
@@ -105,12 +105,12 @@ pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) ->
     let wrong = found.states.iter().filter(|state| !source.admit(state));
     let wrong: Vec<State> = wrong.map(Into::into).collect();
     let verdict = match found.unknown {
-        _ if !wrong.is_empty() => Verdict::Unsound(wrong),
-        Some(limit) => Verdict::Unknown(limit),
-        None if found.states.is_empty() => Verdict::Unsound(Vec::new()),
-        None if !found.speculative.iter().all(|state| source.admit(state)) => Verdict::Unknown(Limit::ThinAir),
-        None if mixed => Verdict::SoundIf(Assumption::BytesOfOneWord),
-        None => Verdict::Sound,
+        _ if !wrong.is_empty() => Soundness::Unsound(wrong),
+        Some(limit) => Soundness::Unknown(limit),
+        None if found.states.is_empty() => Soundness::Unsound(Vec::new()),
+        None if !found.speculative.iter().all(|state| source.admit(state)) => Soundness::Unknown(Limit::ThinAir),
+        None if mixed => Soundness::SoundIf(Assumption::BytesOfOneWord),
+        None => Soundness::Sound,
     };
     (verdict, found.candidates)
 }
@@ -216,7 +216,7 @@ impl<'m, 'l> Checker<'m, 'l> {
         for rewrite in rewrites {
             *self.rewritten.entry(rewrite).or_default() += 1;
         }
-        let mut judged: Vec<(Version<'_>, Program<Ptx>, Verdict)> = Vec::new();
+        let mut judged: Vec<(Version<'_>, Program<Ptx>, Soundness)> = Vec::new();
         let mut found = Vec::new();
         for version in versions {
             let Some(numbers) = &version.numbers else {
@@ -238,13 +238,13 @@ impl<'m, 'l> Checker<'m, 'l> {
                 }
             };
             match &judged[index] {
-                (.., Verdict::Sound) => {}
-                (.., Verdict::Unsound(states)) if self.inherits(program, mapping, states, &admitted, limits)? => {
+                (.., Soundness::Sound) => {}
+                (.., Soundness::Unsound(states)) if self.inherits(program, mapping, states, &admitted, limits)? => {
                     self.counts.inherited += 1;
                 }
-                (.., Verdict::SoundIf(Assumption::BytesOfOneWord)) => self.counts.assumed += 1,
-                (.., Verdict::Unknown(_)) => self.counts.unknown += 1,
-                (_, lowered, Verdict::Unsound(states)) => {
+                (.., Soundness::SoundIf(Assumption::BytesOfOneWord)) => self.counts.assumed += 1,
+                (.., Soundness::Unknown(_)) => self.counts.unknown += 1,
+                (_, lowered, Soundness::Unsound(states)) => {
                     self.counts.unsound += 1;
                     found.push(Counterexample { mapping, lowered: lowered.clone(), states: states.clone() });
                 }
@@ -269,7 +269,7 @@ impl<'m, 'l> Checker<'m, 'l> {
         let Some(numbers) = self.numbers(operations(program, access)?, mapping)? else { return Ok(false) };
         let (verdict, candidates) = judge(admitted, &inline(program, &self.sequences.all(&numbers))?, limits);
         self.counts.candidates += candidates;
-        Ok(matches!(verdict, Verdict::Unsound(known) if states.iter().all(|state| known.contains(state))))
+        Ok(matches!(verdict, Soundness::Unsound(known) if states.iter().all(|state| known.contains(state))))
     }
 
     /// What each mapping lowers, but those behind an optimizer that changes nothing; and all rewrites that change something.

@@ -12,7 +12,7 @@ use ptx_optimize::{Condition, Options};
 use strum::IntoEnumIterator;
 
 use crate::{
-    check::{Counterexample, Verdict, bounded, judge, of_source},
+    check::{Counterexample, Soundness, bounded, judge, of_source},
     optimize::optimized,
     programs::{self, Set},
     translate::{Mapping, NoProgram},
@@ -177,7 +177,7 @@ impl Tried<'_> {
                 of.programs += u64::from(!changed.contains(&of.condition));
                 changed.push(of.condition);
                 let lowered = mapping.lower(&wrong.program, &wrong.operations)?;
-                if let (Verdict::Unsound(states), _) = judge(&admitted, &lowered, self.limits) {
+                if let (Soundness::Unsound(states), _) = judge(&admitted, &lowered, self.limits) {
                     let source = Source { name: self.name.to_owned(), program: self.program.clone() };
                     let example = Counterexample { mapping: 0, lowered, states };
                     let found = Found { mapping: mapping.name.clone(), source, example };

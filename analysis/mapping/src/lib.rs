@@ -19,5 +19,5 @@ pub mod templates;
 pub mod translate;
 pub mod verify;
 
-pub use check::{Checker, Counterexample, Counts, Verdict};
+pub use check::{Checker, Counterexample, Counts, Soundness};
 pub use translate::{Mapping, NoProgram, typed};

@@ -13,7 +13,7 @@ use ptx_memory_model::{
 use strum::IntoEnumIterator;
 
 use crate::{
-    check::{Counterexample, Verdict, bounded, judge, of_source},
+    check::{Counterexample, Soundness, bounded, judge, of_source},
     numbers::Numbers,
     programs::{self, Set},
     translate::{Mapping, NoProgram, inline, operations},
@@ -206,7 +206,7 @@ impl Mixer<'_> {
         for (a, b) in pairs(self.mappings.len()) {
             let mut is_wrong = |mapping: usize| {
                 let judged = mixed.judge(&vec![mapping; count], &self.numbers, &mut self.report)?;
-                Ok(judged.is_some_and(|number| matches!(mixed.judged[number].0, Verdict::Unsound(_))))
+                Ok(judged.is_some_and(|number| matches!(mixed.judged[number].0, Soundness::Unsound(_))))
             };
             let by_itself = is_wrong(a)? || is_wrong(b)?;
             let mut cell = Cell::default();
@@ -215,9 +215,9 @@ impl Mixer<'_> {
                 let (verdict, lowered) = &mixed.judged[number];
                 cell.mixtures += 1;
                 match verdict {
-                    Verdict::Sound | Verdict::SoundIf(_) => {}
-                    Verdict::Unknown(_) => cell.unknown += 1,
-                    Verdict::Unsound(states) => {
+                    Soundness::Sound | Soundness::SoundIf(_) => {}
+                    Soundness::Unknown(_) => cell.unknown += 1,
+                    Soundness::Unsound(states) => {
                         let together = !by_itself;
                         cell.not_kept += 1;
                         cell.together += u64::from(together);
@@ -281,7 +281,7 @@ struct Mixed<'p> {
     units: Vec<ByMapping>,
     /// By the sequences of the whole program, which one it is of those that were judged.
     known: HashMap<Vec<usize>, usize>,
-    judged: Vec<(Verdict, Program<Ptx>)>,
+    judged: Vec<(Soundness, Program<Ptx>)>,
 }
 
 impl Mixed<'_> {

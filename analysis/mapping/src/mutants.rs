@@ -23,7 +23,7 @@ use ptx_memory_model::{
 };
 
 use crate::{
-    check::{Verdict, bounded, judge},
+    check::{Soundness, bounded, judge},
     numbers::Numbers,
     programs::{self, Letter, Op, Set, on_one_gpu},
     translate::{NoProgram, inline, operations},
@@ -465,7 +465,7 @@ impl<'e> Hunt<'e> {
         }
         let limits = bounded(program, self.expansion.limits());
         let admitted = RULES.map(|rules| LazyCell::new(move || source::search::outcomes(program, rules, limits)));
-        let mut known: HashMap<(usize, Vec<usize>), Verdict> = HashMap::new();
+        let mut known: HashMap<(usize, Vec<usize>), Soundness> = HashMap::new();
         for &index in mutants {
             let mutant = &self.mutants[index];
             let edited = &mutant.mutant;
@@ -488,9 +488,9 @@ impl<'e> Hunt<'e> {
                 }
             };
             match verdict {
-                Verdict::Unsound(_) => mutant.caught.store(true, Relaxed),
-                Verdict::Unknown(_) => _ = mutant.unknown.fetch_add(1, Relaxed),
-                Verdict::Sound | Verdict::SoundIf(_) => {}
+                Soundness::Unsound(_) => mutant.caught.store(true, Relaxed),
+                Soundness::Unknown(_) => _ = mutant.unknown.fetch_add(1, Relaxed),
+                Soundness::Sound | Soundness::SoundIf(_) => {}
             }
             mutant.programs.fetch_add(1, Relaxed);
         }

@@ -1,6 +1,6 @@
 //! The verdict on a kernel: proved free of races, shown to have one, or open.
 
-use ptx_execute::{FindingKind, Given};
+use ptx_execute::{FaultKind, Given};
 use ptx_isa::{
     Family, Function, InstPlace, LaunchSize, Module,
     flat::{self, Action, Flat, Library},
@@ -10,6 +10,7 @@ use strum::{Display, EnumString};
 
 pub use crate::options::{Budget, Options};
 use crate::{
+    assumption::Assumption,
     launch::Sizes,
     ordering::orderings,
     prove::{Proof, prove},
@@ -20,7 +21,7 @@ use crate::{
 /// What is known of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Verdict {
+pub enum Outcome {
     /// No execution has a race or a divergent barrier, under the assumptions that are named.
     Free,
     /// Some execution has a race.
@@ -29,6 +30,22 @@ pub enum Verdict {
     Divergent,
     /// Neither is known.
     Open,
+}
+
+/// The kind of an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Two accesses that may meet without an order.
+    Race {
+        /// Whether both write the same value.
+        same_value: bool,
+        /// Whether the question was too hard for the solver.
+        too_hard: bool,
+    },
+    /// A barrier to which not all threads may come.
+    Barrier,
+    /// Something in the kernel is not followed.
+    NotFollowed,
 }
 
 /// What a finding is.
@@ -49,9 +66,11 @@ pub enum Class {
 
 /// Something that stands against a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Obstacle {
     /// What it is.
     pub class: Class,
+    /// The same without regard to executions.
+    pub kind: Kind,
     /// The lines of PTX, from 1: of two accesses the lower one first, the same twice if it is one instruction of two threads.
     pub pair: [InstPlace; 2],
     /// What is so, as a sentence without a full stop.
@@ -68,13 +87,15 @@ pub struct Report {
     /// The kernel, as the module spells it.
     pub kernel: String,
     /// What is known of it.
-    pub verdict: Verdict,
+    pub verdict: Outcome,
     /// Whether it is known how many threads a CTA has, and not chosen for executions.
     pub has_block: bool,
-    /// What a proof takes for granted, as sentences; none where nothing is proved.
-    pub assumptions: Vec<String>,
+    /// The conditions of a proof; none where nothing is proved.
+    pub assumptions: Vec<Assumption>,
     /// What stands against a proof.
-    pub findings: Vec<Finding>,
+    pub obstacles: Vec<Obstacle>,
+    /// How many executions there were; none where the kernel cannot be launched, or none was needed.
+    pub executions: Option<u32>,
     /// Whether the emergency stop has cut the check.
     pub is_stopped: bool,
 }
@@ -93,14 +114,15 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let has_block = LaunchSize::of(&flat.head).or(options.size).block.is_some();
     let proof = prove(&flat, sizes, options.may_alias, options.budget.proof, &options.stop);
     if proof.holds() {
-        let assumptions = proof.assumptions.iter().map(ToString::to_string).collect();
+        let assumptions = proof.assumptions.iter().copied().collect();
         let kernel = kernel.name.clone();
         return Report {
             kernel,
-            verdict: Verdict::Free,
+            verdict: Outcome::Free,
             has_block,
             assumptions,
-            findings: Vec::new(),
+            obstacles: Vec::new(),
+            executions: None,
             is_stopped: options.stop.has_struck(),
         };
     }
@@ -110,7 +132,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let given = Given { size, most: Some(sizes.most), numbers: options.numbers.clone() };
     let proposed = proposed(&flat, &proof);
     let is_enough = |found: &[Witness]| {
-        let is_shown = |finding: &Finding| found.iter().any(|witness| witness.pair() == finding.pair);
+        let is_shown = |finding: &Obstacle| found.iter().any(|witness| witness.pair() == finding.pair);
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
@@ -122,27 +144,37 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let mut all = vec![given.clone()];
     all.extend(answers.map(|numbers| Given { numbers: [&options.numbers[..], &numbers].concat(), ..given.clone() }));
     // A kernel that the machine does not take has no witness.
-    let shown = witnesses(module, &kernel.name, &all, needs, options, &is_enough).unwrap_or_default();
-    let mut findings: Vec<Finding> = shown.into_iter().map(of_witness).collect();
-    let is_shown = |finding: &Finding| findings.iter().any(|shown| shown.pair == finding.pair);
-    let left: Vec<Finding> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
-    findings.extend(left);
+    let searched = witnesses(module, &kernel.name, &all, needs, options, &is_enough);
+    let executions = searched.as_ref().ok().map(|(_, executions)| *executions);
+    let (shown, _) = searched.unwrap_or_default();
+    let mut obstacles: Vec<Obstacle> = shown.into_iter().map(of_witness).collect();
+    let is_shown = |finding: &Obstacle| obstacles.iter().any(|shown| shown.pair == finding.pair);
+    let left: Vec<Obstacle> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
+    obstacles.extend(left);
     // Where values differ in one execution, those of another one say no more.
     let racy: Vec<[InstPlace; 2]> =
-        findings.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
-    findings.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
-    findings.sort_by_key(|finding| (finding.class, finding.pair));
-    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut findings);
-    let has = |class: Class| findings.iter().any(|finding| finding.class == class);
+        obstacles.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
+    obstacles.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
+    obstacles.sort_by_key(|finding| (finding.class, finding.pair));
+    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut obstacles);
+    let has = |class: Class| obstacles.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // A number of threads that is chosen need not be one of the kernel.
-        () if !has_block => Verdict::Open,
-        () if has(Class::Divergent) => Verdict::Divergent,
-        () if has(Class::Race) || has(Class::SameValue) => Verdict::Race,
-        () => Verdict::Open,
+        () if !has_block => Outcome::Open,
+        () if has(Class::Divergent) => Outcome::Divergent,
+        () if has(Class::Race) || has(Class::SameValue) => Outcome::Race,
+        () => Outcome::Open,
     };
     let is_stopped = options.stop.has_struck();
-    Report { kernel: kernel.name.clone(), verdict, has_block, assumptions: Vec::new(), findings, is_stopped }
+    Report {
+        kernel: kernel.name.clone(),
+        verdict,
+        has_block,
+        assumptions: Vec::new(),
+        obstacles,
+        executions,
+        is_stopped,
+    }
 }
 
 /// The parameters that are numbers, as executions call them. What may be an address is none.
@@ -180,30 +212,30 @@ fn mend(
     (flat, sizes): (&mut Flat, Sizes),
     options: &Options,
     proof: &Proof,
-    findings: &mut [Finding],
+    obstacles: &mut [Obstacle],
 ) {
     let mut pool = Pool::new(&options.budget);
-    let is_race = |finding: &&mut Finding| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
-    let pairs: Vec<[InstPlace; 2]> = findings.iter_mut().filter(is_race).map(|finding| finding.pair).collect();
+    let is_race = |finding: &&mut Obstacle| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
+    let pairs: Vec<[InstPlace; 2]> = obstacles.iter_mut().filter(is_race).map(|finding| finding.pair).collect();
     if !pairs.is_empty() {
         let tried = Tried::of(module, kernel, sizes, options, &pairs, &mut pool);
-        findings.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.pair));
+        obstacles.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.pair));
     }
-    let is_left = |finding: &&mut Finding| {
+    let is_left = |finding: &&mut Obstacle| {
         let is_race = matches!(finding.class, Class::Race | Class::SameValue);
         is_race && finding.remedy.as_ref().is_none_or(|remedy| !remedy.mends_all)
     };
-    if findings.iter_mut().any(|finding| is_left(&finding))
+    if obstacles.iter_mut().any(|finding| is_left(&finding))
         && let Some(changes) = orderings(module, flat, sizes, options, proof, &mut pool)
     {
         let remedy = Remedy { changes, mends_all: true };
-        findings.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));
+        obstacles.iter_mut().filter(is_left).for_each(|finding| finding.remedy = Some(remedy.clone()));
     }
 }
 
 /// What a proof leaves open.
-fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
-    let mut all: Vec<Finding> = Vec::new();
+fn proposed(flat: &Flat, proof: &Proof) -> Vec<Obstacle> {
+    let mut all: Vec<Obstacle> = Vec::new();
     let mut known = FxHashSet::default();
     for unproved in &proof.unproved {
         let pair = pair(flat, unproved.steps);
@@ -217,26 +249,30 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Finding> {
             _ => "may access the same place without an order",
         };
         let message = format!("{who} {what}");
-        all.push(Finding { class: Class::NotProved, pair, message, witness: None, remedy: None });
+        let kind = Kind::Race { same_value: unproved.same_value, too_hard: unproved.too_hard };
+        all.push(Obstacle { class: Class::NotProved, kind, pair, message, witness: None, remedy: None });
     }
     let barrier = "not all threads of the CTA may come to this barrier together";
-    all.extend(proof.divergent.iter().map(|at| (Class::NotProved, *at, barrier.to_owned())).map(single));
-    all.extend(proof.open.iter().map(|(at, why)| (Class::NotFollowed, *at, why.clone())).map(single));
+    all.extend(proof.divergent.iter().map(|at| (Class::NotProved, Kind::Barrier, *at, barrier.to_owned())).map(single));
+    all.extend(
+        proof.open.iter().map(|(at, why)| (Class::NotFollowed, Kind::NotFollowed, *at, why.clone())).map(single),
+    );
     all
 }
 
-fn single((class, at, message): (Class, InstPlace, String)) -> Finding {
-    Finding { class, pair: [at; 2], message, witness: None, remedy: None }
+fn single((class, kind, at, message): (Class, Kind, InstPlace, String)) -> Obstacle {
+    Obstacle { class, kind, pair: [at; 2], message, witness: None, remedy: None }
 }
 
-fn of_witness(witness: Witness) -> Finding {
-    let class = match witness.found.kind {
-        FindingKind::Race => Class::Race,
-        FindingKind::SameValue => Class::SameValue,
-        _ => Class::Divergent,
+fn of_witness(witness: Witness) -> Obstacle {
+    let (class, kind) = match witness.found.kind {
+        FaultKind::Race => (Class::Race, Kind::Race { same_value: false, too_hard: false }),
+        FaultKind::SameValue => (Class::SameValue, Kind::Race { same_value: true, too_hard: false }),
+        _ => (Class::Divergent, Kind::Barrier),
     };
-    Finding {
+    Obstacle {
         class,
+        kind,
         pair: witness.pair(),
         message: witness.found.message.clone(),
         witness: Some(witness),

@@ -1,6 +1,6 @@
 //! Executions that show a race or a divergent barrier: `models/execute/` runs the kernel in launches that it guesses, in several orders.
 
-use ptx_execute::{Assumed, Device, End, Finding, FindingKind, Given, Launch, LaunchError, Options, Schedule, search};
+use ptx_execute::{Assumed, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
     Dim3, InstPlace, Module,
     flat::{AccessKind, Action, Flat},
@@ -18,7 +18,7 @@ pub struct Witness {
     /// The order of the threads, which follows from the seed.
     pub schedule: Schedule,
     /// What was found: two sites with lines, threads and CTAs, the place, and the message.
-    pub found: Finding,
+    pub found: Fault,
 }
 
 impl Witness {
@@ -33,7 +33,7 @@ impl Witness {
 impl Witness {
     /// Whether it is a race of two threads of a CTA.
     pub fn is_race_of_cta(&self) -> bool {
-        let is_race = matches!(self.found.kind, FindingKind::Race | FindingKind::SameValue);
+        let is_race = matches!(self.found.kind, FaultKind::Race | FaultKind::SameValue);
         is_race && self.found.other.as_ref().is_some_and(|site| site.cta == self.found.site.cta)
     }
 }
@@ -89,7 +89,7 @@ impl Needs<'_> {
 }
 
 /// Looks for executions with what is given, one after the other, until `is_enough` says so of what was found, which has each pair of lines
-/// once.
+/// once. With how many executions there were.
 ///
 /// # Errors
 /// If the machine cannot launch the kernel at all.
@@ -100,8 +100,8 @@ pub fn witnesses(
     needs: Needs<'_>,
     options: &crate::options::Options,
     is_enough: &dyn Fn(&[Witness]) -> bool,
-) -> Result<Vec<Witness>, Vec<LaunchError>> {
-    let mut search = Search { module, kernel, needs, options, is_enough, all: Vec::new() };
+) -> Result<(Vec<Witness>, u32), Vec<LaunchError>> {
+    let mut search = Search { module, kernel, needs, options, is_enough, all: Vec::new(), executions: 0 };
     let mut left = options.budget.all_run_steps;
     for (at, given) in all_given.iter().enumerate() {
         // The first of several has half of the steps.
@@ -109,7 +109,7 @@ pub fn witnesses(
         let share = left / parts as u64;
         left -= share.min(search.run(given, share)?);
     }
-    Ok(search.all)
+    Ok((search.all, search.executions))
 }
 
 /// A search for executions.
@@ -120,6 +120,7 @@ struct Search<'s> {
     options: &'s crate::options::Options,
     is_enough: &'s dyn Fn(&[Witness]) -> bool,
     all: Vec<Witness>,
+    executions: u32,
 }
 
 impl Search<'_> {
@@ -132,7 +133,7 @@ impl Search<'_> {
         let launches = search(self.module, self.kernel, given, &budget.search, stop)?;
         let mut steps = 0;
         // A launch that stops at once shows nothing of a launch that a user would make.
-        let stops = |end: End| matches!(end, End::Stopped(FindingKind::Trap | FindingKind::Unsupported));
+        let stops = |end: End| matches!(end, End::Stopped(FaultKind::Trap | FaultKind::Unsupported));
         let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
         let needs = self.needs;
         for launch in launches.flat_map(|launch| needs.of(launch, given)) {
@@ -148,25 +149,23 @@ impl Search<'_> {
 
     /// Adds what one execution shows. The number of steps that it had.
     fn run_once(&mut self, launch: &Assumed, seed: u64) -> Result<u64, Vec<LaunchError>> {
+        self.executions += 1;
         let options = options(seed, &self.options.budget);
         let schedule = options.schedule;
         let mut device = Device::new(self.module, options)?;
         let assumed: Launch = launch.launch(&mut device);
         let report = device.launch(&assumed)?;
         // An execution that traps does not count, and everything after an access that went astray is garbage.
-        if report.findings.iter().any(|found| found.kind == FindingKind::Trap) {
+        if report.findings.iter().any(|found| found.kind == FaultKind::Trap) {
             return Ok(report.work);
         }
-        let hangs = report.findings.iter().filter(|found| found.kind == FindingKind::Hang);
+        let hangs = report.findings.iter().filter(|found| found.kind == FaultKind::Hang);
         let is_met = hangs.into_iter().all(|found| self.needs.barriers.contains(&found.site.at));
         for found in report.findings {
             match found.kind {
-                FindingKind::Race
-                | FindingKind::SameValue
-                | FindingKind::DivergentBarrier
-                | FindingKind::BarrierCount => {}
-                FindingKind::Hang if is_met => {}
-                FindingKind::OutOfBounds | FindingKind::Misaligned => break,
+                FaultKind::Race | FaultKind::SameValue | FaultKind::DivergentBarrier | FaultKind::BarrierCount => {}
+                FaultKind::Hang if is_met => {}
+                FaultKind::OutOfBounds | FaultKind::Misaligned => break,
                 _ => continue,
             }
             let witness = Witness { launch: launch.clone(), seed, schedule, found };

@@ -13,7 +13,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_isa::{Dim3, LaunchSize, Module};
-use ptx_races::check::{Class, Options, Report, Verdict, check};
+use ptx_races::check::{Class, Options, Outcome, Report, check};
 
 /// The kernels of which something else is found than their label says, and why: the executions of `models/execute/` say the same.
 const OTHERS: [(&str, &str); 7] = [
@@ -70,26 +70,26 @@ fn report(folder: &Path, kernel: &Kernel) -> Option<(Report, Duration)> {
     let options = Options { size: kernel.size, ..Options::default() };
     let check = |options: &Options| check(&module, options).into_iter().next().expect("a kernel");
     let report = check(&options);
-    if report.verdict != Verdict::Open || kernel.size.block.is_some() {
+    if report.verdict != Outcome::Open || kernel.size.block.is_some() {
         return Some((report, begin.elapsed()));
     }
     // An execution needs a number of threads; a proof of it alone is none of the kernel, which is for any.
     let one = check(&Options { size: LaunchSize { block: Some([256, 1, 1]), ..LaunchSize::default() }, ..options });
-    Some((if one.verdict == Verdict::Free { report } else { one }, begin.elapsed()))
+    Some((if one.verdict == Outcome::Free { report } else { one }, begin.elapsed()))
 }
 
 /// What is wrong with what is said of a kernel.
 fn wrong(kernel: &Kernel, report: &Report) -> Option<String> {
     let is_known = OTHERS.iter().any(|(id, _)| *id == kernel.id);
-    let has_race = report.findings.iter().any(|finding| finding.class == Class::Race);
+    let has_race = report.obstacles.iter().any(|finding| finding.class == Class::Race);
     let text = match (&*kernel.label, report.verdict) {
-        ("free", Verdict::Race) if has_race => "is free, and has a race",
-        ("free", Verdict::Divergent) => "is free, and has a divergent barrier",
-        ("racy" | "divergent", Verdict::Free) => "is proved free, and is not",
+        ("free", Outcome::Race) if has_race => "is free, and has a race",
+        ("free", Outcome::Divergent) => "is free, and has a divergent barrier",
+        ("racy" | "divergent", Outcome::Free) => "is proved free, and is not",
         _ => return None,
     };
     let findings =
-        report.findings.iter().map(|own| format!("{} {:?} {}", own.class, own.pair.map(|at| at.line), own.message));
+        report.obstacles.iter().map(|own| format!("{} {:?} {}", own.class, own.pair.map(|at| at.line), own.message));
     (!is_known).then(|| format!("{} {text}: {}", kernel.id, findings.collect::<Vec<_>>().join("; ")))
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_conformance::{Cell, Form, Verdict};
+use ptx_atomics_conformance::{Cell, Form, Grade};
 use ptx_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space};
 
 use crate::{
@@ -33,7 +33,7 @@ pub struct Measured {
     pub scope: &'static str,
     /// As PTX names it.
     pub space: &'static str,
-    /// The name of a [`Verdict`], or `not-judged`.
+    /// The name of a [`Grade`], or `not-judged`.
     pub verdict: &'static str,
     /// Opcodes, with `loop(…)` around what is repeated.
     pub ptx: &'static str,
@@ -108,7 +108,7 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
     }
     let open = open(&columns, &by_result.values().flatten().cloned().collect());
     let lines = by_result.iter().flat_map(|((verdict, ptx), places)| {
-        let verdict = verdict.parse().map_or("not judged", Verdict::message);
+        let verdict = verdict.parse().map_or("not judged", Grade::message);
         let cells = vec![verdict.to_owned(), in_cell(ptx, operation)];
         let rows = rows(&(places | &open)).into_iter().filter(|row| places.iter().any(|place| is_in(place, row)));
         rows.map(|row| (row, cells.clone())).collect::<Vec<_>>()

@@ -9,7 +9,7 @@ use crate::{
     code::{Access, Address, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
-    report::{Detail, FindingKind, Peer},
+    report::{Detail, FaultKind, Peer},
     shadow::{self, Info, Record},
     sync::Strong,
     warp::{Lanes, Warp, each},
@@ -79,7 +79,7 @@ impl Machine<'_> {
                 && total.is_power_of_two()
             {
                 let message = format!("address {address:#x} is no multiple of {total} bytes");
-                self.find(cta, FindingKind::Misaligned, thread, pc, None, None, message, None);
+                self.find(cta, FaultKind::Misaligned, thread, pc, None, None, message, None);
             }
             let strong = of.strong;
             for element in 0..elements {
@@ -99,7 +99,7 @@ impl Machine<'_> {
     /// An access outside of all memory.
     pub fn outside(&mut self, cta: &Cta, thread: u32, pc: Pc, what: String) {
         let message = format!("{what} is in no memory");
-        self.find(cta, FindingKind::OutOfBounds, thread, pc, None, Some(what), message, None);
+        self.find(cta, FaultKind::OutOfBounds, thread, pc, None, Some(what), message, None);
     }
 
     fn load(&mut self, warp: &mut Warp, at: Lane, of: &Access, element: usize, value: u128) {
@@ -136,7 +136,7 @@ impl Machine<'_> {
                 if is_new {
                     let place = format!("local+{offset}");
                     let message = format!("`{place}` is read, and nothing was written there");
-                    self.find(cta, FindingKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
+                    self.find(cta, FaultKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
                 }
             }
             _ => {
@@ -153,7 +153,7 @@ impl Machine<'_> {
                 self.load(warp, at, of, element, old);
                 let place = format!("local+{offset}");
                 let message = format!("expected global or shared memory for an atomic operation, found `{place}`");
-                self.find(cta, FindingKind::Misuse, at.thread, at.pc, None, Some(place), message, None);
+                self.find(cta, FaultKind::Misuse, at.thread, at.pc, None, Some(place), message, None);
             }
         }
     }
@@ -254,7 +254,7 @@ impl Machine<'_> {
         if unwritten.is_some_and(|unwritten| unwritten.iter().all(|one| *one)) {
             let place = self.place_name(place);
             let message = format!("`{place}` is read, and nothing was written there");
-            self.find(cta, FindingKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
+            self.find(cta, FaultKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
         }
     }
 
@@ -413,7 +413,7 @@ impl Machine<'_> {
         let name = self.place_name(place);
         let message = format!("`{name}` is accessed, and that CTA {peer}");
         let help = Some("`barrier.cluster.arrive` and `.wait` of all threads of the cluster in between".into());
-        self.find_detailed(cta, FindingKind::Absent, thread, pc, None, Some(name), message, help, Detail::Peer(peer));
+        self.find_detailed(cta, FaultKind::Absent, thread, pc, None, Some(name), message, help, Detail::Peer(peer));
     }
 
     /// Whether the last write of a place may have no order with what a thread does next.

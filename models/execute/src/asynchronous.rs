@@ -26,7 +26,7 @@ use crate::{
     code::{Given, Operation, Source},
     machine::{Cta, Machine},
     memory::Region,
-    report::FindingKind,
+    report::FaultKind,
     warp::{Lanes, Wait, Warp, each},
 };
 
@@ -201,7 +201,7 @@ impl Machine<'_> {
 
     /// Something is misused.
     fn misused(&mut self, cta: &Cta, at: Lane, message: String) {
-        self.find(cta, FindingKind::Misuse, at.thread, at.pc, None, None, message, None);
+        self.find(cta, FaultKind::Misuse, at.thread, at.pc, None, None, message, None);
     }
 
     /// Lanes that are done go on behind the instruction, and the others wait.

@@ -6,7 +6,7 @@ use crate::{
     barriers::Barrier,
     code::{self, Pc, Reg},
     machine::{Cta, Machine},
-    report::{FindingKind, Remedy},
+    report::{FaultKind, Remedy},
     warp::{Lanes, Wait, Warp, each},
 };
 
@@ -29,20 +29,20 @@ impl Machine<'_> {
         let threads = of.threads.map(|threads| self.value(cta, warp, base, lane, threads) as u32);
         if id > 15 {
             let message = format!("barrier {id} does not exist: a CTA has 16");
-            self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, None);
+            self.find(cta, FaultKind::Misuse, thread, pc, None, None, message, None);
         }
         // A warp that goes on arrives again, so that more can arrive than the CTA has: whether they do, a wait shows.
         let most = if self.program.arrives_early { u32::MAX } else { cta.threads.next_multiple_of(32) };
         if let Some(count) = threads.filter(|count| *count == 0 || count % 32 != 0 || *count > most) {
             let message = format!("the barrier is for {count} threads, which is not a multiple of 32 that the CTA has");
-            self.find(cta, FindingKind::BarrierCount, thread, pc, None, None, message, None);
+            self.find(cta, FaultKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
         if let (Some(known), Some(count)) = (barrier.threads, threads)
             && known != count
         {
             let message = format!("the barrier is for {count} threads here, and for {known} where others arrived");
-            self.find(cta, FindingKind::BarrierCount, thread, pc, None, None, message, None);
+            self.find(cta, FaultKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
         barrier.threads = threads.or(barrier.threads);
@@ -130,19 +130,10 @@ impl Machine<'_> {
                 round.iter().find(|(_, other)| *other != pc).map(|&(others, at)| (warp, lanes, pc, others, at))
             });
             if let Some((w, lanes, pc, others, at)) = apart {
-                let who = crate::finding::Who { cta: cta.index, thread: thread(w, others) };
+                let who = crate::fault::Who { cta: cta.index, thread: thread(w, others) };
                 let message = format!("threads of one warp meet at barrier {id} from different places");
                 let help = Some(Remedy::SameBarrier);
-                self.find(
-                    cta,
-                    FindingKind::DivergentBarrier,
-                    thread(w, lanes),
-                    pc,
-                    Some((at, who)),
-                    None,
-                    message,
-                    help,
-                );
+                self.find(cta, FaultKind::DivergentBarrier, thread(w, lanes), pc, Some((at, who)), None, message, help);
                 return;
             }
         }
@@ -154,7 +145,7 @@ impl Machine<'_> {
                 cta.threads - arrived
             );
             let help = Some(Remedy::AllArrive);
-            self.find(cta, FindingKind::DivergentBarrier, thread(w, lanes), pc, None, None, message, help);
+            self.find(cta, FaultKind::DivergentBarrier, thread(w, lanes), pc, None, None, message, help);
         }
     }
 
@@ -223,7 +214,7 @@ impl Machine<'_> {
         }
         if let Some(thread) = missing {
             let message = "a wait at the barrier of the cluster by a thread that has not arrived".to_owned();
-            self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, None);
+            self.find(cta, FaultKind::Misuse, thread, pc, None, None, message, None);
         }
         go
     }

@@ -15,7 +15,7 @@ use crate::{
     code::{Collective, Column, LANES, Reg, Source},
     exec::position,
     machine::{Cta, Machine},
-    report::FindingKind,
+    report::FaultKind,
     warp::{Group, Lanes, Wait, Warp, each},
 };
 
@@ -64,7 +64,7 @@ impl Machine<'_> {
                 if let Some(lane) = missing {
                     let thread = warp.first + lane as u32;
                     let message = format!("the value of lane {} is read, which does not take part", from(lane).0);
-                    self.find(cta, FindingKind::Misuse, thread, group.pc, None, None, message, None);
+                    self.find(cta, FaultKind::Misuse, thread, group.pc, None, None, message, None);
                 }
             }
             Collective::Of(Match { any, ty }, [value, ..]) => {
@@ -139,7 +139,7 @@ impl Machine<'_> {
         if let Some(lane) = each(lanes).find(|lane| own >> lane & 1 == 0) {
             let thread = warp.first + lane as u32;
             let message = format!("the mask {own:#x} lacks the lane {lane} that executes the instruction");
-            self.find(cta, FindingKind::Misuse, thread, group.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misuse, thread, group.pc, None, None, message, None);
             return Some(group);
         }
         let wanted = own & warp.live;

@@ -13,7 +13,7 @@ use crate::{
     learned::Learned,
     machine::{Kernel, Machine, Ran},
     memory::{Global, Piece, window},
-    report::{FindingKind, Report},
+    report::{FaultKind, Report},
     shadow::{MOST_STEPS, Shadow},
 };
 
@@ -192,7 +192,7 @@ impl<'m> State<'m> {
     /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
         let (report, time, _) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
-        let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
+        let stopped = report.findings.iter().any(|finding| finding.kind == FaultKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
 

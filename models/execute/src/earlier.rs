@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     clock::{Agent, INDEX_BITS, Past},
-    finding::place,
+    fault::place,
     history::History,
     launch::Launch,
     sync::{FenceSc, Locations},

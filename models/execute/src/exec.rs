@@ -10,7 +10,7 @@ use crate::{
     code::{Callee, Column, Compute, Invoke, LANES, Op, Passed, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, generic, number, region, window},
-    report::FindingKind,
+    report::FaultKind,
     warp::{Frame, Lanes, MOST_LOCAL, Wait, Warp, each},
 };
 
@@ -109,7 +109,7 @@ impl Machine<'_> {
                 let limit = self.options.step_limit;
                 let message = format!("a thread has executed {limit} instructions, which is the limit");
                 let help = Some("a higher limit (`--step-limit`), or fewer rounds of the loop".into());
-                return self.find(cta, FindingKind::StepLimit, thread, group.pc, None, None, message, help);
+                return self.find(cta, FaultKind::StepLimit, thread, group.pc, None, None, message, help);
             }
             if program.multiplies && lanes != 0 {
                 self.watch_registers(cta, warp, group.pc, group.base);
@@ -353,7 +353,7 @@ impl Machine<'_> {
                     let end = at.saturating_add(bytes);
                     if end > MOST_LOCAL {
                         let message = format!("{bytes} bytes more of stack, where a thread may have {MOST_LOCAL}");
-                        return self.find(cta, FindingKind::Trap, thread, pc, None, None, message, None);
+                        return self.find(cta, FaultKind::Trap, thread, pc, None, None, message, None);
                     }
                     local.top = end;
                     (*d, at)
@@ -428,7 +428,7 @@ impl Machine<'_> {
                         }
                         None => {
                             let message = format!("index {at} of the branch has no label");
-                            return self.find(cta, FindingKind::Trap, first, pc, None, None, message, None);
+                            return self.find(cta, FaultKind::Trap, first, pc, None, None, message, None);
                         }
                     }
                 }
@@ -438,7 +438,7 @@ impl Machine<'_> {
             Op::Exit => self.exit(cta, warp, w, lanes),
             Op::Trap => {
                 let message = "the kernel stops itself by `trap`".to_owned();
-                self.find(cta, FindingKind::Trap, first, pc, None, None, message, None);
+                self.find(cta, FaultKind::Trap, first, pc, None, None, message, None);
             }
             Op::Barrier(of, d) => self.barrier(cta, warp, w, index, of, *d),
             Op::Collective(of, mask, results) => self.collective(cta, warp, index, of, *mask, results),
@@ -446,7 +446,7 @@ impl Machine<'_> {
             Op::Matrix(of) => self.matrix(cta, warp, index, of),
             Op::Unsupported(_) => {
                 let message = crate::lacks::why(op).map(|(why, _)| why).unwrap_or_default();
-                self.find(cta, FindingKind::Unsupported, first, pc, None, None, message, None);
+                self.find(cta, FaultKind::Unsupported, first, pc, None, None, message, None);
             }
             _ => {
                 self.simple(cta, warp, pc, base, lanes, op);
@@ -485,7 +485,7 @@ impl Machine<'_> {
                         _ => {
                             let message = format!("{at:#x} is the address of no function");
                             let thread = warp.first + lane as u32;
-                            return self.find(cta, FindingKind::Trap, thread, group.pc, None, None, message, None);
+                            return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
                         }
                     }
                 }
@@ -497,7 +497,7 @@ impl Machine<'_> {
             if warp.frames[lane].len() >= MOST_CALLS || (base + callee.registers) as usize > MOST_REGISTERS {
                 let message = "calls within calls are deeper than the stack is".to_owned();
                 let thread = warp.first + lane as u32;
-                return self.find(cta, FindingKind::Trap, thread, group.pc, None, None, message, None);
+                return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
             }
             if warp.registers.len() < (base + callee.registers) as usize {
                 warp.registers.resize((base + callee.registers) as usize, [0; LANES]);
@@ -509,7 +509,7 @@ impl Machine<'_> {
             if at + callee.local > MOST_LOCAL {
                 let message = format!("the stack is more than {MOST_LOCAL} bytes");
                 let thread = warp.first + lane as u32;
-                return self.find(cta, FindingKind::Trap, thread, group.pc, None, None, message, None);
+                return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
             }
             for (formal, actual) in callee.parameters.iter().zip(&of.arguments) {
                 self.pass(cta, warp, lane, (*actual, group.base, frame.local), (*formal, base, at));
@@ -606,7 +606,7 @@ impl Machine<'_> {
                 let at = axis.index();
                 let (grid, cluster) = (launch.size.grid[at], launch.size.cluster[at].max(1));
                 let value = match vector {
-                    Tid => crate::finding::place(thread, launch.size.block)[at],
+                    Tid => crate::fault::place(thread, launch.size.block)[at],
                     Ntid => launch.size.block[at],
                     Ctaid => cta.id[at],
                     Nctaid => grid,

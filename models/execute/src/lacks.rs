@@ -20,7 +20,7 @@ pub struct Lack {
     /// Why, as a clause without a full stop.
     pub reason: String,
     /// Whether the run ends where a thread reaches it, by a finding of the kind
-    /// [`Unsupported`](crate::FindingKind::Unsupported). Otherwise its values are wrong, which a note of the report says, and accesses
+    /// [`Unsupported`](crate::FaultKind::Unsupported). Otherwise its values are wrong, which a note of the report says, and accesses
     /// of others are watched as ever.
     pub ends: bool,
 }

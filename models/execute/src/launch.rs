@@ -107,7 +107,7 @@ pub enum Schedule {
     /// Every warp takes a short turn, in the order of their numbers.
     RoundRobin,
     /// Warps have random priorities, which change at random places ('A Randomized Scheduler with Probabilistic Guarantees of
-    /// Finding Bugs', Burckhardt et al., 2010).
+    /// Fault Bugs', Burckhardt et al., 2010).
     Random,
     /// One warp runs until it waits, before all others.
     WarpAhead,

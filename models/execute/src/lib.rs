@@ -11,7 +11,7 @@ pub mod described;
 mod device;
 mod earlier;
 mod exec;
-mod finding;
+mod fault;
 mod guess;
 mod history;
 mod in_flight;
@@ -36,6 +36,6 @@ pub use self::{
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
-    report::{AccessType, Detail, Finding, FindingKind, Missing, Note, Peer, Race, Remedy, Report, Site, SiteKind},
+    report::{AccessType, Detail, Fault, FaultKind, Missing, Note, Peer, Race, Remedy, Report, Site, SiteKind},
 };
 pub use ptx_isa::SourceLine;

@@ -10,14 +10,14 @@ use crate::{
     clock::{Agent, Clock, INDEX_BITS, Meeting, Past, cta_of, index_of},
     code::{Op, Pc, Program},
     earlier::{Earlier, Grid},
-    finding::{Findings, Who, site},
+    fault::{Faults, Who, site},
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
     launch::{Launch, Options, Progress, Schedule},
     learned::Learned,
     memory::Global,
     random::Random,
-    report::{AccessType, Detail, Finding, FindingKind, Missing, Race, Remedy, Report, Site},
+    report::{AccessType, Detail, Fault, FaultKind, Missing, Race, Remedy, Report, Site},
     shadow::{Races, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
@@ -112,7 +112,7 @@ pub struct Machine<'r> {
     pub locations: Locations,
     pub history: History,
     pub fence_sc: FenceSc,
-    pub findings: Findings,
+    pub findings: Faults,
     pub printed: String,
     pub random: Random,
     /// The additional work of strong accesses and fences, in instructions of warps: each compares the clocks of all threads.
@@ -199,7 +199,7 @@ impl<'r> Machine<'r> {
             locations,
             history,
             fence_sc,
-            findings: Findings::default(),
+            findings: Faults::default(),
             printed: String::new(),
             random: Random::new(options.seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
             waits: 0,
@@ -573,7 +573,7 @@ impl<'r> Machine<'r> {
             }
         };
         let detail = missing.filter(|_| arrives(wait)).map_or(Detail::None, Detail::Missing);
-        self.find_detailed(cta, FindingKind::Hang, thread, at, None, None, why, Some(help), detail);
+        self.find_detailed(cta, FaultKind::Hang, thread, at, None, None, why, Some(help), detail);
     }
 
     /// A finding at an instruction of a thread of a CTA.
@@ -581,7 +581,7 @@ impl<'r> Machine<'r> {
     pub fn find(
         &mut self,
         cta: &Cta,
-        kind: FindingKind,
+        kind: FaultKind,
         thread: u32,
         pc: Pc,
         other: Option<(Pc, Who)>,
@@ -597,7 +597,7 @@ impl<'r> Machine<'r> {
     pub fn find_detailed(
         &mut self,
         cta: &Cta,
-        kind: FindingKind,
+        kind: FaultKind,
         thread: u32,
         pc: Pc,
         other: Option<(Pc, Who)>,
@@ -611,7 +611,7 @@ impl<'r> Machine<'r> {
             return;
         }
         let who = Who { cta: cta.index, thread };
-        let finding = Finding {
+        let finding = Fault {
             kind,
             site: site(self.program, pc, who, self.launch.size.block, cta.id),
             other: other.map(|(pc, who)| site(self.program, pc, who, self.launch.size.block, self.cta_place(who.cta))),
@@ -632,7 +632,7 @@ impl<'r> Machine<'r> {
 
     /// Whether another race of these two places is wanted.
     pub fn wants_race(&mut self, record: Record, earlier: Record, same_value: bool) -> bool {
-        let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
+        let kind = if same_value { FaultKind::SameValue } else { FaultKind::Race };
         // Steps of other grids are others.
         let grid = self.earlier_grid(earlier.agent).map_or(0, |(number, _)| number as u32 + 1);
         let other = earlier.info.step() | grid << STEP_BITS;
@@ -651,7 +651,7 @@ impl<'r> Machine<'r> {
         same_value: bool,
         lacks_fence: bool,
     ) {
-        let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
+        let kind = if same_value { FaultKind::SameValue } else { FaultKind::Race };
         let pc = record.info.step();
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
             (true, ..) => AccessType::Atomic,
@@ -678,7 +678,7 @@ impl<'r> Machine<'r> {
         };
         let detail = Detail::Race(Race { accesses, by_earlier_grid: grid.is_some(), lacks_fence });
         let other = self.site_of(earlier);
-        let finding = Finding {
+        let finding = Fault {
             kind,
             site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.size.block, cta.id),
             other,

@@ -7,7 +7,7 @@ use crate::{
     launch::Contents,
     machine::{Cta, Machine},
     memory::{Global, Region, number, region},
-    report::FindingKind,
+    report::FaultKind,
     warp::{Warp, each},
 };
 
@@ -19,7 +19,7 @@ impl Machine<'_> {
         match Runtime::of(name) {
             Some(Runtime::Ends) => {
                 let message = format!("`{name}` is called, which ends the kernel");
-                self.find(cta, FindingKind::Trap, first, group.pc, None, None, message, None);
+                self.find(cta, FaultKind::Trap, first, group.pc, None, None, message, None);
             }
             Some(Runtime::Prints) => {
                 for lane in each(group.lanes) {
@@ -59,7 +59,7 @@ impl Machine<'_> {
             }
             _ => {
                 let message = crate::lacks::undefined(name);
-                self.find(cta, FindingKind::Unsupported, first, group.pc, None, None, message, None);
+                self.find(cta, FaultKind::Unsupported, first, group.pc, None, None, message, None);
             }
         }
     }

@@ -8,7 +8,7 @@ use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What is wrong, in the order in which it was found; each pair of lines once.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Fault>,
     /// What the kernel printed.
     pub printed: String,
     /// What is not computed as a GPU does, each once.
@@ -39,7 +39,7 @@ pub struct Note {
 )]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
-pub enum FindingKind {
+pub enum FaultKind {
     /// Two accesses conflict, are not both strong, and nothing orders them (section 8.10 of the manual).
     Race,
     /// The same, of stores that write the same value.
@@ -72,7 +72,7 @@ pub enum FindingKind {
     Unsupported,
 }
 
-impl FindingKind {
+impl FaultKind {
     /// Whether the run ends there.
     pub fn ends(self) -> bool {
         matches!(self, Self::Hang | Self::Trap | Self::StepLimit | Self::Unsupported)
@@ -177,9 +177,9 @@ impl From<String> for Remedy {
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Fault {
     /// What it is.
-    pub kind: FindingKind,
+    pub kind: FaultKind,
     /// Where it was noticed; of a race, the access that came last in this execution.
     pub site: Site,
     /// Of a race, the access that came first; of others, what has to do with it.
@@ -194,7 +194,7 @@ pub struct Finding {
     pub detail: Detail,
 }
 
-impl Finding {
+impl Fault {
     /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
     pub fn lacks_fence(&self) -> bool {
         matches!(self.detail, Detail::Race(Race { lacks_fence: true, .. }))
@@ -217,6 +217,8 @@ pub enum Detail {
     None,
     /// Two accesses that race, also of the same value.
     Race(Race),
+    /// Registers of a `wgmma` that race with it.
+    Registers,
     /// A tensor map that the kernel has made is used without an acquire of its proxy.
     TensorMap,
     /// The CTA whose memory is absent.
@@ -329,7 +331,7 @@ impl Display for Site {
     }
 }
 
-impl Display for Finding {
+impl Display for Fault {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)
     }

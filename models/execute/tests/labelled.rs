@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
 use ptx_isa::{Dim3, FullSize, Module};
 
 /// A row of `index.csv`.
@@ -71,7 +71,7 @@ const OTHERS: [(&str, &str); 6] = [
 /// What was found in runs of a kernel.
 #[derive(Debug, Default)]
 struct Found {
-    kinds: BTreeMap<FindingKind, String>,
+    kinds: BTreeMap<FaultKind, String>,
     steps: u64,
     seconds: f64,
     is_cut: bool,
@@ -91,13 +91,13 @@ impl Found {
     fn verdict(&self) -> &'static str {
         let has = |kind| self.kinds.contains_key(&kind);
         match () {
-            () if has(FindingKind::Race) => "racy",
-            () if has(FindingKind::DivergentBarrier) || has(FindingKind::BarrierCount) => "divergent",
-            () if has(FindingKind::Hang) => "hang",
-            () if has(FindingKind::Unsupported) => "unsupported",
-            () if has(FindingKind::StepLimit) => "limit",
-            () if has(FindingKind::Trap) => "trap",
-            () if has(FindingKind::SameValue) => "same value",
+            () if has(FaultKind::Race) => "racy",
+            () if has(FaultKind::DivergentBarrier) || has(FaultKind::BarrierCount) => "divergent",
+            () if has(FaultKind::Hang) => "hang",
+            () if has(FaultKind::Unsupported) => "unsupported",
+            () if has(FaultKind::StepLimit) => "limit",
+            () if has(FaultKind::Trap) => "trap",
+            () if has(FaultKind::SameValue) => "same value",
             () => "free",
         }
     }
@@ -261,7 +261,7 @@ fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
         ("free", true) | ("racy", true) => verdict == "same value" || verdict == &*kernel.label,
         (label, _) => verdict == label,
     };
-    let diverges = [FindingKind::DivergentBarrier, FindingKind::BarrierCount, FindingKind::Hang]
+    let diverges = [FaultKind::DivergentBarrier, FaultKind::BarrierCount, FaultKind::Hang]
         .iter()
         .any(|kind| found.kinds.contains_key(kind));
     let is_other = OTHERS.iter().any(|(id, _)| *id == kernel.id);

@@ -6,7 +6,7 @@ use std::{fs, io, path::Path, time::Instant};
 mod patterns;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use patterns::{PATTERNS, Verdict};
+use patterns::{Expected, PATTERNS};
 use ptx_memory_model::{
     litmus::{Dialect, Litmus},
     outcome::{Layout, Limits},
@@ -200,7 +200,7 @@ fn table(path: &Path) -> Result<(), Failed> {
     let rows: Vec<&str> = text.lines().skip(1).collect();
     let newer = PATTERNS.iter().filter(|(file, ..)| file.starts_with("mma-read-")).count();
     assert_eq!(rows.len() + newer, PATTERNS.len());
-    let word = |verdict| if verdict == Verdict::Ordered { "ordered" } else { "race" };
+    let word = |verdict| if verdict == Expected::Ordered { "ordered" } else { "race" };
     for (row, (file, removed, strict, default)) in rows.iter().zip(PATTERNS) {
         let removed = removed.split_once(' ').map_or(String::new(), |(thread, _)| thread.replace('P', "T") + ": ");
         let verdicts = format!(",{},{}", word(strict), word(default));

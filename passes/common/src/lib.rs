@@ -43,7 +43,7 @@ pub use self::{
     condition::Condition,
     fp_atomics::FpChoice,
     input::Input,
-    message::{Diagnostic, Errors, Location, Outcome, Remark, each, relocated},
+    message::{Diagnostic, Errors, Location, Outcome, Remark, each},
     options::{AsyncMode, Embed, Options},
     settings::Settings,
 };

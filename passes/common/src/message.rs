@@ -36,37 +36,6 @@ impl Location {
     }
 }
 
-/// A message about lines of a text that its reader does not have, about the places that they come from: "on line 7" is what `place`
-/// says of the line, and nothing where it does not know any. Of a list of lines, each place is said once.
-pub fn relocated(message: &str, place: impl Fn(u32) -> Option<String>) -> String {
-    const LINE: &str = " on line ";
-    const OR: &str = " or";
-    let mut pieces = message.split(LINE);
-    let mut text = pieces.next().unwrap_or_default().to_owned();
-    let mut listed: Vec<String> = Vec::new();
-    for piece in pieces {
-        let digits = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
-        let (number, rest) = piece.split_at(digits);
-        // A line with several instructions has a column: `7:25`.
-        let column = rest.strip_prefix(':').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        let rest = column.filter(|after| after.len() + 1 < rest.len()).unwrap_or(rest);
-        match number.parse().map(&place) {
-            Ok(Some(place)) if listed.contains(&place) => text.truncate(text.len() - OR.len()),
-            Ok(Some(place)) => {
-                text.extend([" ", &place]);
-                listed.push(place);
-            }
-            Ok(None) => {}
-            Err(_) => text.extend([LINE, number]),
-        }
-        text.push_str(rest);
-        if rest != OR {
-            listed.clear();
-        }
-    }
-    text
-}
-
 /// An error: what, where, why, and what to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -326,21 +295,6 @@ mod tests {
         check(None, None, "'a' is empty", None, "'a' is empty");
         check(Some(("a.ll", 3, 5)), Some("f"), "m", Some("h"), "a.ll:3:5: in function f: m; help: h");
         check(Some(("a.ll", 3, 0)), None, "two\nlines", None, "a.ll:3: two lines");
-    }
-
-    #[test]
-    fn lines_of_another_text_are_places() {
-        let place = |line| {
-            (line != 3).then(|| Location { file: "a.cu".into(), line: line + 1, column: 2 }.beside(Some("a.cu")))
-        };
-        let check = |message: &str, expected: &str| assert_eq!(relocated(message, place), expected);
-        check("the ld on line 7 and on line 8", "the ld on line 8 and on line 9");
-        check("the ld on line 3 is late", "the ld is late");
-        check("it stands on line x", "it stands on line x");
-        check("as on line 7 or on line 7 or on line 8; on line 7", "as on line 8 or on line 9; on line 8");
-        check("as on line 7 or on line 3 or on line 7", "as on line 8 or");
-        let other = Location { file: "b.h".into(), line: 4, column: 2 }.beside(Some("a.cu"));
-        assert_eq!(other, "at b.h:4:2");
     }
 
     #[test]

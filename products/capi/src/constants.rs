@@ -19,7 +19,7 @@ pub enum Status {
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub enum Level {
+pub enum Standing {
     /// It is wrong; of a kernel, in an execution that was seen.
     Error = 0,
     /// It cannot be excluded that it is wrong.

@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_uint};
 use arguments::{bytes, name, text, write};
 pub use {
     answer::{Answer, Message},
-    constants::{Emit, Format, Language, Level, Part, Status},
+    constants::{Emit, Format, Language, Standing, Part, Status},
     session::Session,
 };
 
@@ -93,15 +93,15 @@ pub unsafe extern "C" fn ptx_atomics_lower(
     unsafe { write(result, work) }
 }
 
-/// Checks the PTX of any compiler: waits, barriers and proxy fences that asynchronous operations of its kernels lack. Each finding is a
-/// diagnostic; there is no output.
+/// Checks the PTX of any compiler: waits and proxy fences that asynchronous operations of its kernels lack, data races, and barriers to
+/// which not all threads come. Each finding is a diagnostic; there is no output.
 ///
 /// - `ptx`, `length`: the text.
 /// - `name`: what messages call it; NULL is "input".
 /// - `options`: what is known of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", of which kernel, "kernel=part of its name", and how
 ///   the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
-/// - `milliseconds`: how long to look for executions in which a kernel goes wrong. With 0 none is looked for, and nothing is an error
-///   but text that cannot be read: what may be wrong is "possible".
+/// - `milliseconds`: the emergency stop of each kernel and question. Budgets count steps, so that it strikes on slow machines alone: 120000
+///   is enough. With 0 no execution is looked for, and the only errors are about text that cannot be read.
 /// - `result`: as of ptx_atomics_lower.
 ///
 /// # Safety
@@ -240,9 +240,9 @@ pub unsafe extern "C" fn ptx_atomics_result_free(result: *mut Answer) {
 /// # Safety
 /// The diagnostic is one of a result that is not freed. So it is for all functions below.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ptx_atomics_diagnostic_level(diagnostic: *const Message) -> Level {
+pub unsafe extern "C" fn ptx_atomics_diagnostic_level(diagnostic: *const Message) -> Standing {
     // SAFETY: the caller promises it.
-    unsafe { diagnostic.as_ref() }.map_or(Level::Error, |message| message.level)
+    unsafe { diagnostic.as_ref() }.map_or(Standing::Error, |message| message.level)
 }
 
 /// A part of it, a ptx_atomics_part, as text in UTF-8; NULL if it has none. `length` gets how many bytes that are, if it is not NULL; a

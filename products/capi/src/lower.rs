@@ -5,7 +5,7 @@ use ptx_atomics_common::{Diagnostic, Input};
 
 use crate::{
     answer::{Answer, Message, Misuse, Text},
-    constants::{Emit, Language, Level},
+    constants::{Emit, Language, Standing},
     session::Session,
 };
 
@@ -41,6 +41,6 @@ pub fn lower(
         }
         Err(errors) => Answer::errors(errors),
     };
-    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Level::Warning, warning, None)));
+    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Standing::Warning, warning, None)));
     Ok(answer)
 }

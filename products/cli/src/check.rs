@@ -1,83 +1,165 @@
-//! `ptx-atomics check`.
+//! `ptx-atomics check`: every question about the kernels of the inputs, in one report.
 
-use std::{path::Path, process::ExitCode};
+mod baseline;
+mod compare;
+#[cfg(feature = "llvm")]
+mod judged;
+mod junit;
+mod order;
+mod read;
+mod repeat;
+mod sarif;
+mod summary;
+mod text;
+
+use std::process::ExitCode;
 
 use ptx_atomics::{
-    isolated::Language,
-    pass::{Diagnostic, Errors, Input},
+    check::{Document, Question, View, Witness, json},
+    pass::{Errors, Input},
 };
 
+pub use self::read::in_text;
+use self::{
+    baseline::Baseline,
+    read::{Module, Program},
+    summary::Summary,
+};
 use crate::{
-    cli::CheckArgs,
-    hazards,
-    input::read,
-    order::{Operation, Order, Verdict},
-    races, render,
+    cli::{CheckArgs, CheckFormat, KernelArgs},
+    format,
+    input::cannot,
+    output, render,
 };
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     match (&args.ir, &args.ptx) {
-        (Some(ir), Some(ptx)) => compare(args, ir, ptx),
-        _ if args.kernels.races => races::run(args),
-        _ => hazards::run(args),
+        (Some(ir), Some(ptx)) if args.kernels.format.is_none() => compare::run(args, ir, ptx),
+        _ => of_kernels(args),
     }
 }
 
-/// Judges PTX by the IR that it was made of.
-fn compare(args: &CheckArgs, ir: &Path, ptx: &Path) -> ExitCode {
-    let inputs = read(ir).and_then(|ir| Ok((ir, read(ptx)?)));
-    let (ir, ptx) = match inputs {
-        Ok(inputs) => inputs,
-        Err(errors) => return failed(&errors, None),
+/// The findings of a module, as their reader has them.
+struct Shown<'m> {
+    program: &'m Program,
+    module: &'m Module,
+    /// The views of each kernel, in the order of the report.
+    views: Vec<Vec<View<'m>>>,
+}
+
+impl<'m> Shown<'m> {
+    fn all(program: &'m Program) -> Vec<Self> {
+        let Some(input) = &program.input else { return Vec::new() };
+        let of_module = |module: &'m Module| {
+            let document: Document<'m> = module.document(input);
+            let views = module.report.kernels.iter().map(|kernel| document.views(kernel)).collect();
+            Self { program, module, views }
+        };
+        program.modules.iter().map(of_module).collect()
+    }
+
+    fn name(&self) -> &'m str {
+        self.program.input.as_ref().map_or("", Input::name)
+    }
+
+    /// The views of all kernels.
+    fn each(&self) -> impl Iterator<Item = &View<'m>> {
+        self.views.iter().flatten()
+    }
+}
+
+fn of_kernels(args: &CheckArgs) -> ExitCode {
+    let KernelArgs { paths, format, baseline, write_baseline, strict, verbose, .. } = &args.kernels;
+    let format = format.unwrap_or(CheckFormat::Text);
+    let profile = ptx_atomics::memory_model::report::profile(args.readings.readings());
+    let mut known = match baseline.as_ref().map(|path| Baseline::read(path)).transpose() {
+        Ok(known) => known,
+        Err(errors) => return failed(&errors),
     };
-    let language = args.language.unwrap_or(Language::of(&ir));
-    let done = Order::of(args, &ir, language, &ptx).and_then(|order| {
-        let warnings = order.warnings(&ptx);
-        let (strange, others) = warnings.split_at(order.strange.len());
-        strange.iter().for_each(|warning| render::say(&format!("warning: {warning}")));
-        if args.json {
-            order.print().map_err(|error| Diagnostic::new(format!("cannot write: {error}")))?;
-        } else {
-            errors(&order, &ir, &ptx);
-            others.iter().for_each(|warning| render::say(&format!("warning: {warning}")));
-            render::say(&order.summary());
-        }
-        match order.nothing(&ir, &ptx).filter(|_| !args.allow_empty) {
-            Some(nothing) => Err(nothing.into()),
-            None => Ok(order.is_kept()),
-        }
-    });
-    match done {
-        Ok(is_kept) => {
-            render::omitted();
-            if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        Err(errors) => failed(&errors, Some(&ir)),
+    let mut programs: Vec<Program> = match &args.ptx {
+        Some(ptx) => vec![read::pair(args, ptx)],
+        None => paths.iter().flat_map(|path| read::programs(args, path)).collect(),
+    };
+    let mut summary = Summary::new(args);
+    for program in &mut programs {
+        let errors = std::mem::take(&mut program.errors);
+        errors.iter().for_each(|error| render::error(error, program.input.as_ref()));
+        summary.errors.extend(errors);
     }
+    let mut shown: Vec<Shown<'_>> = programs.iter().flat_map(Shown::all).collect();
+    let mut hidden = 0;
+    if let Some(known) = &mut known {
+        for views in shown.iter_mut().flat_map(|shown| &mut shown.views) {
+            hidden += known.remove(views);
+        }
+    }
+    summary.known = known.map(|known| (hidden, known.left()));
+    shown.iter().for_each(|shown| summary.add(shown));
+    if let Some(path) = write_baseline {
+        let views = shown.iter().flat_map(Shown::each);
+        if let Err(error) = output::write(path, Baseline::text(views).into_bytes()) {
+            return failed(&cannot("write", path, &error));
+        }
+    }
+    let command =
+        |shown: &Shown<'_>, witness: &Witness| Some(repeat::command(args, &shown.program.path, shown.module, witness));
+    let written = match format {
+        CheckFormat::Text => {
+            for shown in &shown {
+                let is_listed = |view: &&View<'_>| {
+                    *verbose || *strict || !view.finding.is_unproved() && !view.finding.is_not_checked()
+                };
+                let views: Vec<&View<'_>> =
+                    shown.each().filter(|view| view.finding.allowed.is_none()).filter(is_listed).collect();
+                if let Some(input) = &shown.program.input {
+                    text::print(&views, input, &profile, &|witness| command(shown, witness));
+                }
+            }
+            let written = if args.kernels.has_verdicts() { output::print(&text::verdicts(&shown)) } else { true };
+            render::omitted();
+            render::say(&summary.to_string());
+            written
+        }
+        CheckFormat::Json => {
+            let mut kernels = Vec::new();
+            for shown in &shown {
+                for (kernel, views) in shown.module.report.kernels.iter().zip(&shown.views) {
+                    kernels.push(json::Kernel::new(shown.name(), kernel, views, &|witness| command(shown, witness)));
+                }
+            }
+            let asked = args.kernels.questions().iter();
+            output::print(&format::json(&json::Report::new(&profile, asked, kernels, &summary.errors, hidden)))
+        }
+        CheckFormat::Sarif => output::print(&sarif::log(&shown, &profile, &summary.errors, &command)),
+        CheckFormat::Junit => output::print(&junit::suites(&shown, &summary.errors, *strict)),
+    };
+    let is_right = match write_baseline {
+        Some(_) => summary.errors.is_empty(),
+        None => summary.is_right(*strict),
+    };
+    if written && is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn failed(errors: &Errors, input: Option<&Input>) -> ExitCode {
-    errors.iter().for_each(|error| render::error(error, input));
-    render::omitted();
+/// Whether the verdict on a question may be open because of something that is not proved.
+const PROVED: [Question; 2] = [Question::Races, Question::Barriers];
+
+fn failed(errors: &Errors) -> ExitCode {
+    errors.iter().for_each(|error| render::error(error, None));
     ExitCode::FAILURE
 }
 
-/// Prints an error for each operation that is not kept. What stands for no operation comes first.
-fn errors(order: &Order, ir: &Input, ptx: &Input) {
-    let lost = order.operations.iter().filter(|operation| operation.verdict == Verdict::Lost);
-    let (atomics, effects): (Vec<_>, Vec<_>) = lost.partition(|operation| !operation.operation.is_empty());
-    for operation in effects.into_iter().chain(atomics) {
-        render::error(&diagnostic(operation, ptx), Some(ir));
-    }
-}
+/// IR is read by LLVM alone.
+#[cfg(not(feature = "llvm"))]
+mod judged {
+    use ptx_atomics::{
+        check::order::Judged,
+        isolated::Language,
+        pass::{Diagnostic, Errors, Input},
+    };
 
-/// What is lost of an operation.
-fn diagnostic(operation: &Operation, ptx: &Input) -> Diagnostic {
-    Diagnostic {
-        function: Some(operation.function.clone()),
-        location: operation.location(),
-        operation: Some(operation.operation.clone()).filter(|operation| !operation.is_empty()),
-        notes: operation.instructions(ptx),
-        ..Diagnostic::new(operation.message())
+    use crate::cli::CheckArgs;
+
+    pub fn of(_: &CheckArgs, _: &Input, _: Language, _: &Input) -> Result<Judged, Errors> {
+        Err(Diagnostic::new("the IR is read by LLVM, which this build of ptx-atomics does not have").into())
     }
 }

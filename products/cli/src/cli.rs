@@ -14,6 +14,7 @@ use ptx_atomics::memory_model::{
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
+    check::{Question, Questions},
     execute::{Options as ExecuteOptions, Schedule},
     ptx::{Dim3, LaunchSize, Stop},
 };
@@ -26,7 +27,6 @@ use ptx_atomics::{
 };
 use ptx_atomics_conformance as conformance;
 use regex::Regex;
-use strum::IntoStaticStr;
 
 pub use self::{optimize::OptimizeArgs, readings::ReadingArgs};
 use crate::{
@@ -205,7 +205,7 @@ pub struct CheckArgs {
         long,
         value_name = "FILE",
         required_unless_present = "kernels",
-        conflicts_with_all = ["kernels", "profile", "readings", "format", "mcpu", "mattr"]
+        conflicts_with_all = ["kernels", "profile", "readings", "mcpu", "mattr"]
     )]
     pub ptx: Option<PathBuf>,
     /// What LLVM's default synchronization scope stands for
@@ -240,16 +240,25 @@ pub struct KernelArgs {
     /// The same as --only async
     #[arg(long = "async", requires = "kernels", conflicts_with = "only")]
     pub asynchronous: bool,
-    /// What is checked: order (that order and scope of each atomic and fence are those of the IR), async (what asynchronous
-    /// operations lack, barriers, and inline assembly) [default: all that the kernel allows]
-    #[arg(long, value_name = "CHECKS", value_delimiter = ',', requires = "kernels")]
-    pub only: Vec<Check>,
-    /// Data races of all accesses, and barriers to which not all threads come: proved absent, shown, or left open; nothing else is checked
-    #[arg(long, requires = "kernels", conflicts_with_all = ["only", "asynchronous", "explain", "baseline", "write_baseline"])]
+    /// The questions: order (are order and scope of each atomic and fence those of the IR), async (do asynchronous operations lack a
+    /// wait or a fence), races (do two threads race), barriers (do all threads come to them) [default: all that the input allows]
+    #[arg(long, value_name = "QUESTIONS", value_delimiter = ',', value_parser = one_of::<Question>(), requires = "kernels")]
+    pub only: Vec<Question>,
+    /// The same as --only races,barriers
+    #[arg(long, requires = "kernels", conflicts_with_all = ["only", "asynchronous"])]
     pub races: bool,
-    /// With --races, pointers of different parameters may have the same memory
-    #[arg(long, requires = "races")]
+    /// In proofs, pointers of different parameters may have the same memory
+    #[arg(long, requires = "kernels")]
     pub may_alias: bool,
+    /// Look for no execution that shows a finding
+    #[arg(long, requires = "kernels")]
+    pub quick: bool,
+    /// List findings that are not proved, parts that are not checked, and the verdict on each kernel
+    #[arg(short, long, requires = "kernels")]
+    pub verbose: bool,
+    /// How many kernels are checked at the same time [default: the processors]
+    #[arg(short, long, value_name = "N", value_parser = positive, requires = "kernels")]
+    pub jobs: Option<usize>,
     /// PTX of any compiler; .cu, .rs, .c, .cpp, .ll, .bc and .mlir, which are compiled first; binaries that have PTX in them; folders of
     /// PTX, as Triton's cache; - is standard input
     #[arg(id = "kernels", value_name = "KERNEL")]
@@ -260,8 +269,8 @@ pub struct KernelArgs {
     /// What may be wrong, and was not seen to go wrong, is an error, too
     #[arg(long, requires = "kernels")]
     pub strict: bool,
-    /// The emergency stop of the check of one kernel, in seconds. Budgets count steps, so that it strikes on slow machines alone; 0 looks for no
-    /// execution in which a kernel goes wrong
+    /// The emergency stop of each kernel and question, in seconds. Budgets count steps, so that it strikes on very slow machines alone, and the
+    /// report says so
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, requires = "kernels")]
     pub time_limit: Duration,
     /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
@@ -276,8 +285,8 @@ pub struct KernelArgs {
     /// A parameter that is a number, or the part of a struct at an offset in bytes, as 'n=1024' or 'args+16=1024' [default: chosen]
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter, requires = "kernels")]
     pub params: Vec<(String, u64)>,
-    /// How to say it; sarif is for viewers of code [default: text]
-    #[arg(long, value_enum, requires = "kernels")]
+    /// The format of the report; sarif is for viewers of code [default: text]
+    #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
     /// Show a litmus test of what is wrong, and an execution in which it goes wrong, where there is a small one
     #[arg(long, requires = "kernels")]
@@ -744,19 +753,6 @@ pub enum CheckFormat {
     Junit,
 }
 
-/// What is checked of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum Check {
-    /// Order and scope of each atomic and fence, against the IR
-    Order,
-    /// What asynchronous operations lack, barriers, and inline assembly
-    Async,
-    /// Data races of all accesses
-    #[value(skip)]
-    Races,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConformanceFormat {
     Text,
@@ -830,18 +826,30 @@ impl KernelArgs {
         LaunchSize { grid: self.grid, block: self.block, cluster: self.cluster, shared: None }
     }
 
-    /// The emergency stop of the check of one kernel.
-    pub fn stop(&self) -> Stop {
+    /// The emergency stop of each kernel and question.
+    pub fn time(&self) -> Duration {
         // A user who wants no executions wants the check itself as a whole.
-        self.stop.part(if self.time_limit.is_zero() { Duration::MAX } else { self.time_limit })
+        if self.time_limit.is_zero() { Duration::MAX } else { self.time_limit }
     }
 
-    /// Whether something is to be checked.
-    pub fn wants(&self, check: Check) -> bool {
-        match self.asynchronous {
-            true => check == Check::Async,
-            false => self.only.is_empty() || self.only.contains(&check),
+    /// The questions.
+    pub fn questions(&self) -> Questions {
+        match (self.asynchronous, self.races) {
+            (true, _) => [Question::Async].into_iter().collect(),
+            (_, true) => [Question::Races, Question::Barriers].into_iter().collect(),
+            _ if self.only.is_empty() => Questions::ALL,
+            _ => self.only.iter().copied().collect(),
         }
+    }
+
+    /// Whether the verdict on each kernel is printed.
+    pub fn has_verdicts(&self) -> bool {
+        self.verbose || self.races || self.only.contains(&Question::Races)
+    }
+
+    /// Whether no executions are looked for.
+    pub fn is_quick(&self) -> bool {
+        self.quick || self.time_limit.is_zero()
     }
 }
 

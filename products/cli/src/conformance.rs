@@ -8,7 +8,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Errors},
 };
 use ptx_atomics_conformance::{
-    Baseline, Cell, Compiler, Standing, Suite, Template, Verdict, backend,
+    Baseline, Cell, Compiler, Grade, Standing, Suite, Template, backend,
     report::{Results, json, junit, percent},
     reproduce, svg,
 };
@@ -180,7 +180,7 @@ fn write(args: &ConformanceArgs, suite: &Suite, results: &[Results]) -> Result<(
 fn counted(results: &Results) -> Vec<[String; 3]> {
     let whole = results.outcomes.len();
     let row =
-        |(verdict, count): (Verdict, usize)| [verdict.message().to_owned(), count.to_string(), percent(count, whole)];
+        |(verdict, count): (Grade, usize)| [verdict.message().to_owned(), count.to_string(), percent(count, whole)];
     results.counts().into_iter().map(row).collect()
 }
 

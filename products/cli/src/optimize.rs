@@ -8,14 +8,12 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics::execute::{Device, FindingKind, Given, SearchBudget, search_within};
-use ptx_atomics::hazards::{self, Verdict};
+use ptx_atomics::check::rewritten::{self, Worse};
 use ptx_atomics::optimize::Least;
 use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
 use ptx_atomics::{
-    memory_model::ptx::readings::Readings,
     pass::{Diagnostic, Errors, Input, Location},
-    ptx::{Function, LaunchSize, Module, Stop},
+    ptx::{LaunchSize, Module, Stop},
 };
 
 use crate::{
@@ -140,115 +138,18 @@ fn errors(input: &Input, error: Error) -> Errors {
     }
 }
 
-/// Looks at what was made as at any other PTX: it is read, the check finds nothing in it that it did not find before, and no execution
-/// has a data race if the same one had none. The result names the kernels whose execution was cut: the rules and the judge alone
-/// say that they are right.
+/// Checks the rewritten PTX as any other PTX. The result names the kernels whose executions were cut: the rules and the judge alone say
+/// that they are right.
 fn verify(size: LaunchSize, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
-    let bug = |what: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {what}", input.name())));
+    let bug = |text: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {text}", input.name())));
     let read =
-        |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes what cannot be read: {errors}")));
-    let modules = [read(before)?, read(after)?];
-    let found = modules.each_ref().map(|module| {
-        let kernels = ptx_atomics::hazards::read(module);
-        let wrong = kernels.iter().flat_map(|kernel| ptx_atomics::hazards::check(kernel, Readings::DEFAULT).findings);
-        let wrong = wrong.filter(|finding| matches!(finding.verdict, Verdict::Wrong | Verdict::NotChecked));
-        wrong.map(|finding| (finding.kernel, finding.rule)).counts()
-    });
-    if let Some(((kernel, _), _)) = found[1].iter().find(|(key, count)| found[0].get(key).is_none_or(|old| old < count))
-    {
-        return Err(bug(format!("lacks a wait or fence in '{kernel}' that it had")));
-    }
-    let is_changed = |function: &&Function| {
-        let own = |module: &Module| module.functions().find(|other| other.name == function.name).cloned();
-        let same = own(&modules[1]).is_some_and(|other| other.to_string() == function.to_string());
-        !same && function.is_kernel()
-    };
-    let changed = modules[0].functions().filter(is_changed).collect_vec();
-    let mut budget = Budget { steps: STEPS, stop: Stop::after(time) };
-    let mut cut = Vec::new();
-    for (index, function) in changed.iter().enumerate() {
-        // The steps that a kernel leaves are for the kernels after it.
-        let share = budget.steps / (changed.len() - index) as u64;
-        let mut own = Budget { steps: share, stop: budget.stop.clone() };
-        match races(&modules, &function.name, size, &mut own) {
-            Executed::New => return Err(bug(format!("has a data race in '{}' that it had not", function.name))),
-            Executed::Cut => cut.push(function.name.clone()),
-            Executed::Same => {}
-        }
-        budget.steps -= share - own.steps.min(share);
-    }
-    Ok(cut)
-}
-
-/// How many instructions of warps all executions of a file have, which is about a second: a count ends them on each machine at the same
-/// place.
-const STEPS: u64 = 600_000;
-
-/// The rest of the budget for executions.
-#[derive(Clone)]
-struct Budget {
-    steps: u64,
-    stop: Stop,
-}
-
-impl Budget {
-    fn is_over(&self) -> bool {
-        self.steps == 0 || self.stop.is_due()
-    }
-}
-
-/// The findings of executions of the same launch, before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Executed {
-    /// Only the kernel after has a data race.
-    New,
-    /// None that the kernel before does not have, or the kernel cannot be launched.
-    Same,
-    /// The budget ended before an execution did.
-    Cut,
-}
-
-/// How many orders of the threads are executed.
-const SEEDS: u64 = 3;
-
-fn races(modules: &[Module; 2], kernel: &str, size: LaunchSize, budget: &mut Budget) -> Executed {
-    if budget.is_over() {
-        return Executed::Cut;
-    }
-    let given = Given { size, ..Given::default() };
-    // The other half is for the launch that is found.
-    let half = budget.steps / 2;
-    let mut left = half;
-    let found = search_within(&modules[0], kernel, &given, &SearchBudget::default(), &budget.stop, &mut left);
-    budget.steps -= half - left;
-    let Some(launch) = found.ok().and_then(|found| Some(found.first()?.launch.clone())) else { return Executed::Same };
-    let most = budget.steps / (2 * SEEDS);
-    let mut runs = [Vec::new(), Vec::new()];
-    for seed in 0..SEEDS {
-        for (module, runs) in modules.iter().zip(&mut runs) {
-            if budget.is_over() {
-                return Executed::Cut;
-            }
-            let limits = hazards::Budget { run_steps: most, ..hazards::Budget::default() };
-            let Ok(mut device) = Device::new(module, hazards::options(seed, &limits)) else {
-                return Executed::Same;
-            };
-            let launched = launch.launch(&mut device);
-            let Ok(report) = device.launch(&launched) else { return Executed::Same };
-            budget.steps = budget.steps.saturating_sub(report.work);
-            runs.push((report.findings.iter().any(|found| found.kind == FindingKind::Race), report.work >= most));
-        }
-    }
-    let has_race = |runs: &[(bool, bool)]| runs.iter().any(|(has_race, _)| *has_race);
-    let is_cut = |runs: &[(bool, bool)]| runs.iter().any(|(_, is_cut)| *is_cut);
-    let [before, after] = &runs;
-    match has_race(after) {
-        _ if has_race(before) => Executed::Same,
-        // The race may be in the rest of the kernel before.
-        _ if is_cut(before) || is_cut(after) && !has_race(after) => Executed::Cut,
-        true => Executed::New,
-        false => Executed::Same,
-    }
+        |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes PTX that cannot be read: {errors}")));
+    rewritten::compare(&read(before)?, &read(after)?, size, &Stop::after(time)).map_err(|worse| {
+        bug(match worse {
+            Worse::Lacks(kernel) => format!("lacks a wait or fence in '{kernel}' that it had"),
+            Worse::Race(kernel) => format!("has a data race in '{kernel}' that it had not"),
+        })
+    })
 }
 
 fn summary(weights: &[Weight]) -> String {

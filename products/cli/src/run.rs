@@ -14,15 +14,12 @@ use std::{
 };
 
 use indicatif::ParallelProgressIterator;
-pub use json::JsonSite;
-pub use place::Shown;
 use ptx_atomics::execute::Options;
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
 use ptx_atomics::hazards::Budget;
 use ptx_atomics::{pass::Errors, ptx::Module};
 use rayon::prelude::*;
-pub use text::sites;
 
 use self::{
     expect::Memory,

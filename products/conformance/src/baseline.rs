@@ -11,14 +11,14 @@ use itertools::Itertools;
 use crate::{
     report::{Results, target_name},
     suite::Outcome,
-    verdict::{Standing, Verdict},
+    verdict::{Grade, Standing},
 };
 use ptx_lowering::Target;
 
 /// The functions that failed before, and how. In its text a line stands for several functions, where braces stand for each of the
 /// words in them: `sm_90 ptx86 rmw-{add,sub}-i32-acquire-{gpu,sys}-global ordering`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Baseline(BTreeMap<(String, String), Verdict>);
+pub struct Baseline(BTreeMap<(String, String), Grade>);
 
 /// A line that is none of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,10 +42,10 @@ impl Baseline {
     /// The functions that fail in these results. A form of a function stands in it only if it fails worse than the function.
     pub fn of(results: &[Results]) -> Self {
         let failing = results.iter().flat_map(|results| {
-            let failing = results.outcomes.iter().filter(|(outcome, _)| outcome.verdict != Verdict::Right);
+            let failing = results.outcomes.iter().filter(|(outcome, _)| outcome.verdict != Grade::Right);
             failing.map(move |(outcome, _)| (results, outcome))
         });
-        let all: BTreeMap<(String, &str), Verdict> = failing
+        let all: BTreeMap<(String, &str), Grade> = failing
             .clone()
             .map(|(results, outcome)| ((results.name(), &*outcome.cell.name), outcome.verdict))
             .collect();
@@ -63,8 +63,8 @@ impl Baseline {
         let own = of(&outcome.cell.name);
         let before = own.max(outcome.cell.plain_name().and_then(of));
         match outcome.verdict {
-            Verdict::Right if own.is_none() => Standing::Right,
-            Verdict::Right => Standing::Mended,
+            Grade::Right if own.is_none() => Standing::Right,
+            Grade::Right => Standing::Mended,
             now if before.is_some_and(|before| now <= *before) => Standing::Known,
             _ => Standing::Failure,
         }
@@ -74,7 +74,7 @@ impl Baseline {
 impl fmt::Display for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEAD}")?;
-        let mut groups: BTreeMap<(&str, usize, Verdict), BTreeSet<Vec<&str>>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, usize, Grade), BTreeSet<Vec<&str>>> = BTreeMap::new();
         for ((target, name), verdict) in &self.0 {
             let words: Vec<&str> = name.split('-').collect();
             groups.entry((target, words.len(), *verdict)).or_default().insert(words);
@@ -172,7 +172,7 @@ mod tests {
     fn flows() {
         let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
         let cell = Language::Llvm.cells(&target, 22).remove(0);
-        let check = |before: &str, now: Verdict, expected: Standing| {
+        let check = |before: &str, now: Grade, expected: Standing| {
             let line = if before.is_empty() { String::new() } else { format!("sm_90 ptx86 {} {before}\n", cell.name) };
             let baseline: Baseline = format!("# a note\n\n{line}").parse().expect(&line);
             let outcome = Outcome::new(cell.clone(), now);
@@ -180,20 +180,20 @@ mod tests {
             let written = baseline.to_string();
             assert_eq!(written.parse(), Ok(baseline), "{written}");
         };
-        check("", Verdict::Right, Standing::Right);
-        check("", Verdict::Scope, Standing::Failure);
-        check("scope", Verdict::Scope, Standing::Known);
-        check("scope", Verdict::Volatile, Standing::Known);
-        check("scope", Verdict::Ordering, Standing::Failure);
-        check("scope", Verdict::Right, Standing::Mended);
+        check("", Grade::Right, Standing::Right);
+        check("", Grade::Scope, Standing::Failure);
+        check("scope", Grade::Scope, Standing::Known);
+        check("scope", Grade::Volatile, Standing::Known);
+        check("scope", Grade::Ordering, Standing::Failure);
+        check("scope", Grade::Right, Standing::Mended);
         // A form fails as the function does, or worse.
         let form = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.plain_name().is_some()).expect("one");
         let plain = form.plain_name().expect("a name");
         let baseline: Baseline = format!("{} {plain} scope\n", target_name(&target)).parse().expect(plain);
         let standing = |verdict| baseline.standing(&target, &Outcome::new(form.clone(), verdict));
-        assert_eq!(standing(Verdict::Right), Standing::Right);
-        assert_eq!(standing(Verdict::Scope), Standing::Known);
-        assert_eq!(standing(Verdict::Value), Standing::Failure);
+        assert_eq!(standing(Grade::Right), Standing::Right);
+        assert_eq!(standing(Grade::Scope), Standing::Known);
+        assert_eq!(standing(Grade::Value), Standing::Failure);
     }
 
     /// What is kept of LLVM's versions: functions of the suite alone, as they are written.

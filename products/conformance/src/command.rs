@@ -13,7 +13,7 @@ use std::{
 
 use ptx_lowering::Target;
 
-use crate::verdict::Verdict;
+use crate::verdict::Grade;
 
 /// A compiler's command line, in which words in braces stand for something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ fn known() -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// One of those that speak of a compiler.
-    pub verdict: Verdict,
+    pub verdict: Grade,
     /// For users.
     pub said: String,
 }
 
 impl Failure {
-    pub(crate) fn new(verdict: Verdict, said: impl Into<String>) -> Self {
+    pub(crate) fn new(verdict: Grade, said: impl Into<String>) -> Self {
         Self { verdict, said: said.into() }
     }
 }
@@ -125,8 +125,8 @@ impl Template {
         // Those that crash by the hundred need not name the functions of their stacks, which takes longer than all the rest.
         command.env("LLVM_DISABLE_SYMBOLIZATION", "1").process_group(0);
         let child = command.spawn();
-        let child = child
-            .map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
+        let child =
+            child.map_err(|error| Failure::new(Grade::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
         let mut run = Run::new(child, output);
         let status = run.wait(limit)?;
         // One that writes too much ends when nobody reads on.
@@ -136,9 +136,9 @@ impl Template {
         }
         let ptx = if self.writes_file() { read(output)? } else { written };
         if ptx.is_empty() {
-            return Err(Failure::new(Verdict::NoOutput, "it ends well and writes nothing"));
+            return Err(Failure::new(Grade::NoOutput, "it ends well and writes nothing"));
         }
-        String::from_utf8(ptx).map_err(|_| Failure::new(Verdict::NoPtx, "what it writes is no text"))
+        String::from_utf8(ptx).map_err(|_| Failure::new(Grade::NoPtx, "what it writes is no text"))
     }
 }
 
@@ -147,8 +147,8 @@ fn failed(status: ExitStatus, said: &str) -> Option<Failure> {
     let signal = status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128));
     let how = match (signal, status.code()) {
         (None, Some(0)) => return None,
-        (Some(signal), _) => (Verdict::Crash, format!("signal {signal}")),
-        (None, code) => (Verdict::CompilerError, format!("exit status {}", code.unwrap_or_default())),
+        (Some(signal), _) => (Grade::Crash, format!("signal {signal}")),
+        (None, code) => (Grade::CompilerError, format!("exit status {}", code.unwrap_or_default())),
     };
     let said = said.trim();
     let all = match first_error(said) {
@@ -197,14 +197,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         Ok(_) if bytes.len() as u64 > OUTPUT => Err(too_long()),
         Ok(_) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Failure::new(Verdict::NoOutput, "it ends well and writes no file"))
+            Err(Failure::new(Grade::NoOutput, "it ends well and writes no file"))
         }
-        Err(error) => Err(Failure::new(Verdict::NoOutput, format!("its output cannot be read: {error}"))),
+        Err(error) => Err(Failure::new(Grade::NoOutput, format!("its output cannot be read: {error}"))),
     }
 }
 
 fn too_long() -> Failure {
-    Failure::new(Verdict::TooLong, format!("it writes more than {} MiB", OUTPUT >> 20))
+    Failure::new(Grade::TooLong, format!("it writes more than {} MiB", OUTPUT >> 20))
 }
 
 /// A running compiler, whose process group ends with this value.
@@ -227,16 +227,12 @@ impl<'p> Run<'p> {
         let mut pause = Duration::from_micros(200);
         loop {
             let status = self.child.try_wait();
-            let status =
-                status.map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot wait: {error}")))?;
+            let status = status.map_err(|error| Failure::new(Grade::CompilerError, format!("cannot wait: {error}")))?;
             if let Some(status) = status {
                 return Ok(status);
             }
             if start.elapsed() > limit {
-                return Err(Failure::new(
-                    Verdict::Timeout,
-                    format!("it does not end within {} s", limit.as_secs_f64()),
-                ));
+                return Err(Failure::new(Grade::Timeout, format!("it does not end within {} s", limit.as_secs_f64())));
             }
             if fs::metadata(self.output).is_ok_and(|file| file.len() > OUTPUT) {
                 return Err(too_long());
@@ -294,7 +290,7 @@ fn drain(pipe: Option<impl Read + Send + 'static>, kept: u64) -> Receiver<Vec<u8
 mod tests {
     use super::*;
 
-    fn check(script: &str, expected: Result<&str, Verdict>) {
+    fn check(script: &str, expected: Result<&str, Grade>) {
         let folder = tempfile::tempdir().expect("a folder");
         let (input, output) = (folder.path().join("in.ll"), folder.path().join("out.ptx"));
         fs::write(&input, "the source").expect("a file");
@@ -311,17 +307,17 @@ mod tests {
     fn compilers() {
         check("cat $0 > $1", Ok("the source"));
         check("echo $2 > $1", Ok("sm_90 90 ptx78\n"));
-        check("echo $2; echo to stdout, where the file is what counts", Err(Verdict::NoOutput));
-        check("echo no >&2; exit 3", Err(Verdict::CompilerError));
-        check("kill -SEGV $$", Err(Verdict::Crash));
-        check("sh -c 'kill -ABRT $$'; exit 134", Err(Verdict::Crash));
-        check("sleep 100", Err(Verdict::Timeout));
-        check("trap '' TERM; sleep 100 & sleep 100", Err(Verdict::Timeout));
+        check("echo $2; echo to stdout, where the file is what counts", Err(Grade::NoOutput));
+        check("echo no >&2; exit 3", Err(Grade::CompilerError));
+        check("kill -SEGV $$", Err(Grade::Crash));
+        check("sh -c 'kill -ABRT $$'; exit 134", Err(Grade::Crash));
+        check("sleep 100", Err(Grade::Timeout));
+        check("trap '' TERM; sleep 100 & sleep 100", Err(Grade::Timeout));
         // What it leaves running holds its pipes.
         check("sleep 100 & echo done > $1", Ok("done\n"));
-        check(": > $1", Err(Verdict::NoOutput));
-        check("head -c 3 /dev/zero | tr '\\0' '\\377' > $1", Err(Verdict::NoPtx));
-        check("head -c 100M /dev/zero > $1", Err(Verdict::TooLong));
+        check(": > $1", Err(Grade::NoOutput));
+        check("head -c 3 /dev/zero | tr '\\0' '\\377' > $1", Err(Grade::NoPtx));
+        check("head -c 100M /dev/zero > $1", Err(Grade::TooLong));
         check("head -c 10M /dev/zero >&2; head -c 10M /dev/zero; echo good > $1", Ok("good\n"));
     }
 
@@ -333,8 +329,8 @@ mod tests {
             template.compile(&target, Path::new("in"), Path::new("/nowhere/out"), Duration::from_secs(20))
         };
         assert_eq!(run("echo $0").as_deref(), Ok("in\n"));
-        assert_eq!(run("yes").map_err(|failure| failure.verdict), Err(Verdict::TooLong));
-        assert_eq!(run("true").map_err(|failure| failure.verdict), Err(Verdict::NoOutput));
+        assert_eq!(run("yes").map_err(|failure| failure.verdict), Err(Grade::TooLong));
+        assert_eq!(run("true").map_err(|failure| failure.verdict), Err(Grade::NoOutput));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     cell::Cell,
     command::{Failure, Template},
     language::Language,
-    verdict::Verdict,
+    verdict::Grade,
 };
 
 /// How functions are compiled.
@@ -77,7 +77,7 @@ impl Compiler {
             }
             let asked: Vec<_> = batch.iter().map(|index| &cells[*index]).collect();
             let run = match timeouts > TIMEOUTS || patience.is_over() {
-                true => Err(Failure::new(Verdict::Timeout, "not run, as others do not end in time")),
+                true => Err(Failure::new(Grade::Timeout, "not run, as others do not end in time")),
                 false => self.run(target, &asked, folder),
             };
             let failure = match run {
@@ -96,11 +96,11 @@ impl Compiler {
                         open.push(missing);
                         continue;
                     }
-                    Failure::new(Verdict::Missing, "the PTX has no function of this name")
+                    Failure::new(Grade::Missing, "the PTX has no function of this name")
                 }
                 Err(failure) => failure,
             };
-            let is_timeout = failure.verdict == Verdict::Timeout;
+            let is_timeout = failure.verdict == Grade::Timeout;
             timeouts += usize::from(is_timeout);
             if is_timeout {
                 patience.timeouts.fetch_add(1, Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl Compiler {
                 }
             }
         }
-        let never = || Err(Failure::new(Verdict::Missing, "it was not compiled"));
+        let never = || Err(Failure::new(Grade::Missing, "it was not compiled"));
         results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
     }
 
@@ -146,7 +146,7 @@ impl Compiler {
         folder: &Path,
     ) -> Result<String, Failure> {
         let failed =
-            |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", folder.display()));
+            |error| Failure::new(Grade::CompilerError, format!("cannot write '{}': {error}", folder.display()));
         let own = tempfile::tempdir_in(folder).map_err(failed)?;
         let input = own.path().join("input").with_extension(self.language.extension());
         fs::write(&input, self.language.source(cells)).map_err(failed)?;
@@ -159,7 +159,7 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
     let module: Module = text.parse().map_err(|errors: ModuleErrors| {
         let within = errors.0.first().and_then(|error| function_above(text, error.span.start));
         let within = within.map_or(String::new(), |name| format!(", in function '{name}'"));
-        Failure::new(Verdict::NoPtx, format!("what it writes is no PTX{within}: {}", first_line(&errors.to_string())))
+        Failure::new(Grade::NoPtx, format!("what it writes is no PTX{within}: {}", first_line(&errors.to_string())))
     })?;
     let asked: Vec<_> = cells.iter().map(|cell| cell.symbol()).collect();
     let mut head = format!(".version {}\n.target {}\n", module.version, module.target);
@@ -258,6 +258,6 @@ mod tests {
         // What is wrong is in the second function.
         let damaged = text.replace(&format!("{other}() {{"), &format!("{other}() {{ 1 2 3;"));
         let failure = functions(&damaged, &asked).expect_err("an error");
-        assert_eq!((failure.verdict, named(&failure.said, &asked)), (Verdict::NoPtx, vec![1]), "{failure:?}");
+        assert_eq!((failure.verdict, named(&failure.said, &asked)), (Grade::NoPtx, vec![1]), "{failure:?}");
     }
 }

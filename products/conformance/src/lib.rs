@@ -8,7 +8,7 @@
 //! use std::time::Duration;
 //!
 //! use ptx_isa::assembler::Assembler;
-//! use ptx_atomics_conformance::{Compiler, Language, Suite, Template, Verdict};
+//! use ptx_atomics_conformance::{Compiler, Language, Suite, Template, Grade};
 //! use ptx_lowering::Target;
 //!
 //! let target = Target::new("sm_90".parse()?, Some("ptx88".parse()?))?;
@@ -17,7 +17,7 @@
 //! let compiler = Compiler { command, language: Language::Llvm, timeout: Duration::from_secs(60) };
 //! let suite = Suite { compiler, assemblers: Assembler::found().to_vec(), batch: 64, jobs: 2 };
 //! for outcome in suite.run(&target, &Language::Llvm.cells(&target, 22), |_| {})? {
-//!     if outcome.verdict != Verdict::Right {
+//!     if outcome.verdict != Grade::Right {
 //!         println!("{}: {}", outcome.cell.name, outcome.said.join("; "));
 //!     }
 //! }
@@ -52,5 +52,5 @@ pub use self::{
     suite::{Outcome, Suite},
     svg::svg,
     values::Values,
-    verdict::{Standing, Verdict},
+    verdict::{Grade, Standing},
 };

@@ -12,7 +12,7 @@ use crate::{
     llvm_ir,
     suite::Outcome,
     values::Values,
-    verdict::{Standing, Verdict},
+    verdict::{Grade, Standing},
 };
 
 /// What became of the functions for one target.
@@ -28,18 +28,18 @@ pub struct Results {
 
 impl Results {
     /// How many functions have a verdict.
-    pub fn counts(&self) -> BTreeMap<Verdict, usize> {
+    pub fn counts(&self) -> BTreeMap<Grade, usize> {
         self.outcomes.iter().map(|(outcome, _)| outcome.verdict).counts().into_iter().collect()
     }
 
     /// How many functions are right.
     pub fn right(&self) -> usize {
-        self.counts().get(&Verdict::Right).copied().unwrap_or(0)
+        self.counts().get(&Grade::Right).copied().unwrap_or(0)
     }
 
     /// How many functions are right and have a remark, by the remark.
     pub fn notes(&self) -> Vec<(&'static str, usize)> {
-        let right = self.outcomes.iter().filter(|(outcome, _)| outcome.verdict == Verdict::Right);
+        let right = self.outcomes.iter().filter(|(outcome, _)| outcome.verdict == Grade::Right);
         let notes = right.flat_map(|(outcome, _)| &outcome.notes).filter_map(|note| note.get_message());
         notes.counts().into_iter().sorted().collect()
     }
@@ -55,7 +55,7 @@ impl Results {
 
     /// The functions that are not right, by what is wrong and by kind, the worst first.
     pub fn failures(&self) -> Vec<Class<'_>> {
-        let failing = self.outcomes.iter().map(|(outcome, _)| outcome).filter(|found| found.verdict != Verdict::Right);
+        let failing = self.outcomes.iter().map(|(outcome, _)| outcome).filter(|found| found.verdict != Grade::Right);
         let by_class = failing.into_group_map_by(|found| (found.verdict, found.cell.kind()));
         let class = |((verdict, kind), outcomes)| Class { verdict, kind, outcomes };
         by_class.into_iter().map(class).sorted_by_key(|class| (std::cmp::Reverse(class.verdict), class.kind)).collect()
@@ -70,7 +70,7 @@ impl Results {
 /// Functions of one kind that fail alike.
 pub struct Class<'r> {
     /// What is wrong.
-    pub verdict: Verdict,
+    pub verdict: Grade,
     /// In LLVM's words.
     pub kind: &'static str,
     /// One at least.
@@ -105,7 +105,7 @@ struct JsonResults<'r> {
     sm: &'static str,
     ptx: String,
     assemblers: &'r [String],
-    counts: BTreeMap<Verdict, usize>,
+    counts: BTreeMap<Grade, usize>,
     functions: Vec<JsonFunction<'r>>,
     /// What stands in front of functions, by its number in `head`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -127,7 +127,7 @@ struct JsonFunction<'r> {
     volatile: bool,
     /// The version of LLVM that has the operation first; 22 stands for that and all before it.
     since_llvm: u32,
-    verdict: Verdict,
+    verdict: Grade,
     standing: Standing,
     said: &'r [String],
     notes: Vec<&'static str>,

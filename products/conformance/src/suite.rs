@@ -12,7 +12,7 @@ use crate::{
     command::Failure,
     compile::{Compiled, Compiler, Patience},
     values::{self, Values},
-    verdict::Verdict,
+    verdict::Grade,
 };
 
 /// What became of a function.
@@ -21,7 +21,7 @@ pub struct Outcome {
     /// The function.
     pub cell: Cell,
     /// The worst of what was found.
-    pub verdict: Verdict,
+    pub verdict: Grade,
     /// What was lost, or what was said: for users. Nothing, if the function is right.
     pub said: Vec<String>,
     /// Remarks on PTX that is right.
@@ -36,7 +36,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// A function whose verdict alone is known.
-    pub fn new(cell: Cell, verdict: Verdict) -> Self {
+    pub fn new(cell: Cell, verdict: Grade) -> Self {
         Self { cell, verdict, said: Vec::new(), notes: Vec::new(), values: None, ptx: None, head: String::new() }
     }
 }
@@ -90,7 +90,7 @@ impl Suite {
                     continue;
                 }
                 for (index, said) in rejected(assembler, &own, head, functions) {
-                    outcomes[index].verdict = outcomes[index].verdict.max(Verdict::Rejected);
+                    outcomes[index].verdict = outcomes[index].verdict.max(Grade::Rejected);
                     outcomes[index].said.push(format!("{}: {said}", assembler.name()));
                 }
             }
@@ -101,7 +101,7 @@ impl Suite {
 
 /// What the checker and the interpreter say of a function.
 fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
-    let mut outcome = Outcome::new(cell.clone(), Verdict::Right);
+    let mut outcome = Outcome::new(cell.clone(), Grade::Right);
     let Compiled { head, function } = match result {
         Ok(compiled) => compiled,
         Err(Failure { verdict, said }) => return Outcome { verdict: *verdict, said: vec![said.clone()], ..outcome },
@@ -123,23 +123,23 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
     });
     match judged {
         Ok(Some(Judgement { violations, notes, .. })) => {
-            outcome.verdict = violations.iter().map(|found| found.loss.into()).max().unwrap_or(Verdict::Right);
+            outcome.verdict = violations.iter().map(|found| found.loss.into()).max().unwrap_or(Grade::Right);
             outcome.said.extend(violations.into_iter().map(|found| found.reason));
             outcome.notes = notes;
         }
         Ok(None) => {}
         Err(error) => {
-            outcome.verdict = Verdict::NoPtx;
+            outcome.verdict = Grade::NoPtx;
             outcome.said.push(format!("the function is too large: {error}"));
         }
     }
     // What is not one atomic access is not computed by one.
     let other_threads =
-        values::is_shared(cell) && outcome.verdict < Verdict::NotAtomic && !outcome.notes.contains(&Note::ByElement);
+        values::is_shared(cell) && outcome.verdict < Grade::NotAtomic && !outcome.notes.contains(&Note::ByElement);
     let values = values::check(cell, function, other_threads);
     let lost = match &values {
-        Values::Wrong(wrong) => Some((Verdict::Value, wrong)),
-        Values::Effect(effect) => Some((Verdict::Effect, effect)),
+        Values::Wrong(wrong) => Some((Grade::Value, wrong)),
+        Values::Effect(effect) => Some((Grade::Effect, effect)),
         Values::Right | Values::Unknown(_) => None,
     };
     if let Some((verdict, said)) = lost {

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use crate::{
     report::{Results, escaped, percent},
-    verdict::Verdict,
+    verdict::Grade,
 };
 
 /// What a bar is made of: verdicts that are drawn as one, the words for it, its colour, and the colour of letters on it. The
 /// colours are those of Okabe and Ito, which people tell apart however they see red and green.
 struct Part {
-    verdicts: &'static [Verdict],
+    verdicts: &'static [Grade],
     words: &'static str,
     color: &'static str,
     letters: &'static str,
@@ -18,17 +18,17 @@ struct Part {
 
 #[rustfmt::skip]
 const PARTS: [Part; 8] = [
-    Part { verdicts: &[Verdict::Right],          words: "right",               color: "#0072b2", letters: "#fff" },
-    Part { verdicts: &[Verdict::Ordering],       words: "ordering lost",       color: "#d55e00", letters: "#000" },
-    Part { verdicts: &[Verdict::Scope],          words: "scope lost",          color: "#cc79a7", letters: "#000" },
-    Part { verdicts: &[Verdict::WeakLoadInLoop], words: "weak load in a loop", color: "#e69f00", letters: "#000" },
-    Part { verdicts: &[Verdict::NotAtomic],      words: "not atomic",          color: "#000",    letters: "#fff" },
-    Part { verdicts: &[Verdict::Volatile],       words: "volatile lost",       color: "#56b4e9", letters: "#000" },
-    Part { verdicts: &[Verdict::Effect, Verdict::Value], words: "wrong effect or value", color: "#009e73", letters: "#000" },
+    Part { verdicts: &[Grade::Right],          words: "right",               color: "#0072b2", letters: "#fff" },
+    Part { verdicts: &[Grade::Ordering],       words: "ordering lost",       color: "#d55e00", letters: "#000" },
+    Part { verdicts: &[Grade::Scope],          words: "scope lost",          color: "#cc79a7", letters: "#000" },
+    Part { verdicts: &[Grade::WeakLoadInLoop], words: "weak load in a loop", color: "#e69f00", letters: "#000" },
+    Part { verdicts: &[Grade::NotAtomic],      words: "not atomic",          color: "#000",    letters: "#fff" },
+    Part { verdicts: &[Grade::Volatile],       words: "volatile lost",       color: "#56b4e9", letters: "#000" },
+    Part { verdicts: &[Grade::Effect, Grade::Value], words: "wrong effect or value", color: "#009e73", letters: "#000" },
     Part {
         verdicts: &[
-            Verdict::Undefined, Verdict::Missing, Verdict::Rejected, Verdict::NoPtx, Verdict::NoOutput, Verdict::TooLong,
-            Verdict::CompilerError, Verdict::Crash, Verdict::Timeout,
+            Grade::Undefined, Grade::Missing, Grade::Rejected, Grade::NoPtx, Grade::NoOutput, Grade::TooLong,
+            Grade::CompilerError, Grade::Crash, Grade::Timeout,
         ],
         words: "error",
         color: "#999",
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn every_verdict_is_drawn_once() {
-        for verdict in Verdict::iter() {
+        for verdict in Grade::iter() {
             assert_eq!(PARTS.iter().filter(|part| part.verdicts.contains(&verdict)).count(), 1, "{verdict}");
         }
     }

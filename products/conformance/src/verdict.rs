@@ -24,7 +24,7 @@ use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 )]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Grade {
     /// The PTX keeps what the operation asks for.
     #[strum(message = "right")]
     Right,
@@ -92,7 +92,7 @@ pub enum Standing {
     Failure,
 }
 
-impl From<Loss> for Verdict {
+impl From<Loss> for Grade {
     fn from(loss: Loss) -> Self {
         match loss {
             Loss::Volatile => Self::Volatile,
@@ -108,7 +108,7 @@ impl From<Loss> for Verdict {
     }
 }
 
-impl Verdict {
+impl Grade {
     /// In words for people.
     pub fn message(self) -> &'static str {
         self.get_message().unwrap_or_default()

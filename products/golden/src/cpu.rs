@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptx_atomics::ptx::{LaunchSize, Module};
 use ptx_execute::{
-    Finding, Options,
+    Fault, Options,
     described::{
         assumed,
         comment::{Comments, Said},
@@ -62,8 +62,8 @@ fn wrong(outcome: Outcome) -> Vec<String> {
 }
 
 /// A finding, with its instructions, whose lines are those of the PTX.
-fn said_of(finding: Finding) -> String {
-    let Finding { site, other, help, .. } = &finding;
+fn said_of(finding: Fault) -> String {
+    let Fault { site, other, help, .. } = &finding;
     let other = other.iter().map(|other| format!("\n    with {other}"));
     let help = help.iter().map(|help| format!("\n    help: {help}"));
     let at = (site.at.line > 0).then(|| format!("\n    {site}"));

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use itertools::Itertools;
+use ptx_check::{
+    Budget, Check, Document, KernelReport, Launch, Lines, NotAsked, Question as Asks, Side, Verdict, View,
+};
 use ptx_execute::{End, Given, SearchBudget, Tried, search};
-use ptx_hazards::{Budget, Cause, Executed, Kernel, Level, Position, Shown, Verdict};
-use ptx_isa::{LaunchSize, Module, Stop, legality};
+use ptx_isa::{LaunchSize, Module, Places, Stop, legality};
 use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
-use ptx_races::check::{Class, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     answer::{self, Wrong},
-    finding::{Edit, Finding},
+    finding::{Edit, Row},
     order::{self, Order},
 };
 
@@ -40,7 +40,7 @@ pub struct Question {
 pub struct Known {
     kernels: Vec<OfKernel>,
     /// By their lines.
-    findings: Vec<Finding>,
+    findings: Vec<Row>,
     /// Lines that are not read, and so not checked, and lines that the assembler refuses.
     unread: Vec<Wrong>,
     /// What became of the operations of the IR, if there is IR.
@@ -93,7 +93,7 @@ impl Question {
         }
         match time {
             Some(time) if errors.is_empty() => {
-                Ok(Known { order, ..Asked { module, size, readings, time }.known(unread) })
+                Ok(Known { order, ..Asked { text: &self.text, module, size, readings, time }.known(unread) })
             }
             _ => Err(errors),
         }
@@ -101,133 +101,92 @@ impl Question {
 }
 
 /// A question whose fields are right.
-struct Asked {
+struct Asked<'a> {
+    text: &'a str,
     module: Module,
     size: LaunchSize,
     readings: Readings,
     time: Duration,
 }
 
-impl Asked {
+impl Asked<'_> {
     fn known(&self, unread: Vec<Wrong>) -> Known {
-        let options = ptx_hazards::Options { size: self.size, ..Default::default() };
-        let library = ptx_races::library(&self.module);
-        let (mut kernels, mut findings) = (Vec::new(), Vec::new());
-        for kernel in ptx_hazards::read_with(&self.module, &options) {
-            findings.extend(self.waits(&kernel));
-        }
-        for function in self.module.kernels() {
-            let is_asynchronous = ptx_races::is_asynchronous(&library, function);
-            let budget = ptx_races::check::Budget::default();
-            let stop = Stop::after(self.time);
-            let options = ptx_races::check::Options { size: self.size, budget, stop, ..Default::default() };
-            // What is asynchronous is not followed, and the other check is about it.
-            let report =
-                (!is_asynchronous).then(|| ptx_races::check::check_kernel(&self.module, &library, function, &options));
-            findings.extend(report.iter().flat_map(races));
-            let has_block = self.size.or(LaunchSize::of(&function.head)).block.is_some();
-            kernels.push(OfKernel {
-                kernel: name(&function.name),
-                races: report.as_ref().map(|report| report.verdict.to_string()),
-                assumptions: report.map(|report| report.assumptions).unwrap_or_default(),
+        let is_quick = self.time.is_zero();
+        let check = Check {
+            launch: Launch { size: self.size, ..Launch::default() },
+            readings: self.readings,
+            budget: if is_quick { Budget::quick() } else { Budget::default() },
+            time: if is_quick { Duration::MAX } else { self.time },
+            jobs: 1,
+            explains: true,
+            ..Check::new(&self.module)
+        };
+        let report = check.run();
+        let places = Places::of("");
+        let lines = Lines::Ptx { places: &places, is_given: true };
+        let document = Document { program: "", text: self.text, lines };
+        let of_kernel = |kernel: &KernelReport| {
+            let races = kernel.answer(Asks::Races);
+            let is_asynchronous = races.is_some_and(|of| of.verdict == Verdict::NotAsked(NotAsked::Asynchronous));
+            OfKernel {
+                kernel: name(&kernel.kernel),
+                races: races.filter(|_| !is_asynchronous).map(|races| races.verdict.to_string()),
+                assumptions: races.iter().flat_map(|races| &races.assumptions).map(ToString::to_string).collect(),
                 is_asynchronous,
-                ran: self.ran(&function.name, has_block),
-            });
-        }
+                ran: self.ran(&kernel.kernel, kernel.has_block),
+            }
+        };
+        let has_body = |kernel: &&KernelReport| {
+            self.module.kernels().any(|function| function.name == kernel.kernel)
+        };
+        let kernels: Vec<OfKernel> = report.kernels.iter().filter(has_body).map(of_kernel).collect();
+        let mut findings: Vec<Row> =
+            report.kernels.iter().filter(has_body).flat_map(|kernel| document.views(kernel)).map(row).collect();
         findings.sort_by_key(|finding| (finding.line, finding.first));
         Known { kernels, findings, unread, order: None }
-    }
-
-    /// What asynchronous operations lack.
-    fn waits(&self, kernel: &Kernel) -> Vec<Finding> {
-        let stop = Stop::after(self.time);
-        let report = ptx_hazards::check_within(kernel, self.readings, Budget::default(), &stop).distinct();
-        let given = Given { size: self.size, most: kernel.most, ..Given::default() };
-        let is_run = report.is_shown_by_executions(kernel) && !self.time.is_zero();
-        // What cannot be launched has no witness.
-        let witnesses = is_run
-            .then(|| {
-                ptx_hazards::witnesses(&self.module, &kernel.name, &report.findings, &given, &Budget::default(), &stop)
-                    .ok()
-            })
-            .flatten();
-        let shown = ptx_hazards::shown(&report, witnesses.as_ref(), kernel.has_block);
-        shown.into_iter().map(|shown| self.wait(kernel, shown)).collect()
-    }
-
-    fn wait(&self, kernel: &Kernel, Shown { finding, level, executed }: Shown) -> Finding {
-        let test = ptx_hazards::litmus(kernel, &finding, self.readings);
-        let test = test.filter(|_| finding.verdict != Verdict::NotChecked);
-        let explained = test.and_then(|test| ptx_memory_model::report::of_finding(&test.to_string(), self.readings));
-        let remedy = finding.remedy.as_ref();
-        let edits =
-            remedy.iter().flat_map(|remedy| &remedy.edits).filter(|edit| edit.at.column == 0).map(|edit| Edit {
-                line: edit.at.line,
-                before: edit.position == Position::Before,
-                instruction: edit.instruction.clone(),
-            });
-        Finding {
-            check: "async",
-            kernel: name(&finding.kernel),
-            level: level.into(),
-            line: finding.at.line,
-            first: finding.first.map(|first| first.line),
-            notes: Executed::notes(&executed, true),
-            help: remedy.map(|remedy| remedy.help.clone()).or_else(|| finding.cause.as_ref().and_then(Cause::help)),
-            edits: edits.collect(),
-            explained,
-            message: finding.message,
-        }
     }
 
     /// The launch that comes furthest, and how it ended.
     fn ran(&self, kernel: &str, has_block: bool) -> Option<String> {
         let given = Given { size: self.size, ..Given::default() };
+        let stop = Stop::after(self.time);
         let Tried { launch, end, covered: (executed, all), .. } =
-            search(&self.module, kernel, &given, &SearchBudget::default(), &Stop::after(self.time))
-                .ok()?
-                .into_iter()
-                .next()?;
+            search(&self.module, kernel, &given, &SearchBudget::default(), &stop).ok()?.into_iter().next()?;
         let how = match end {
             End::Ended => "all threads ended".to_owned(),
             End::Cut => "it did not end in time".to_owned(),
             End::Stopped(kind) => format!("it stopped: {kind}"),
         };
-        let chosen = if has_block { "" } else { "; nobody says how many threads a CTA has, so that number is chosen" };
+        let chosen =
+            if has_block { "" } else { "; the kernel does not say how many threads a CTA has, so that number is chosen" };
         Some(format!("{launch}: {how}, {executed} of {all} instructions executed{chosen}"))
     }
 }
 
-/// What is said of data races. What is not proved of a kernel that is wrong is left out, as by the command.
-fn races(report: &Report) -> impl Iterator<Item = Finding> {
-    let is_open = report.verdict == ptx_races::check::Verdict::Open;
-    let said = report.findings.iter().filter(move |finding| is_open || finding.witness.is_some());
-    said.map(|finding| {
-        let level = match finding.class {
-            Class::Race | Class::SameValue | Class::Divergent if report.has_block => Level::Error,
-            Class::Race | Class::SameValue | Class::Divergent | Class::NotProved => Level::Possible,
-            Class::NotFollowed => Level::NotChecked,
-        };
-        let [first, line] = finding.pair.map(|own| own.line);
-        let found = finding.witness.as_ref().map(|witness| &witness.found);
-        let sites = found.map(|found| found.other.iter().chain([&found.site]).map(ToString::to_string).join(", then "));
-        let remedy = finding
-            .remedy
-            .as_ref()
-            .map(|remedy| remedy.words(|change| change.words(&format!("line {}", change.at()), str::to_owned)));
-        Finding {
-            check: "races",
-            kernel: name(&report.kernel),
-            level: level.into(),
-            line,
-            first: (first != line).then_some(first),
-            message: finding.message.clone(),
-            notes: sites.map(|sites| format!("an execution: {sites}")).into_iter().collect(),
-            help: remedy.or_else(|| found?.help.as_ref().map(ToString::to_string)),
-            edits: Vec::new(),
-            explained: None,
-        }
-    })
+/// A finding as the page shows it.
+fn row(view: View<'_>) -> Row {
+    let finding = view.finding;
+    let edits = view.all_edits().filter(|edit| edit.side != Side::InPlace).map(|edit| Edit {
+        line: edit.at.line,
+        before: edit.side == Side::Before,
+        instruction: edit.instruction.clone(),
+    });
+    Row {
+        check: finding.question.into(),
+        kernel: view.name.clone(),
+        level: match finding.severity {
+            _ if finding.is_not_checked() => "not-checked",
+            _ if finding.is_unproved() => "possible",
+            severity => severity.into(),
+        },
+        line: view.place.as_ref().map_or(0, |place| place.line),
+        first: view.first.as_ref().map(|first| first.line),
+        edits: edits.collect(),
+        notes: view.notes,
+        help: view.help,
+        explained: finding.explanation.clone(),
+        message: view.message,
+    }
 }
 
 #[cfg(test)]

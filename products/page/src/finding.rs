@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// A finding about a kernel.
 #[derive(Serialize)]
-pub struct Finding {
+pub struct Row {
     /// `async` or `races` of a check, or `run`.
     pub check: &'static str,
     pub kernel: String,

@@ -7,7 +7,7 @@ use ptx_execute::{
     described::{
         assumed,
         comment::{Comments, Said, Wrong as AtLine},
-        found::{Found, Level, Showing, Shown},
+        found::{Found, Importance, Showing, Shown},
         plan::{self, Plan},
         runs,
         simulate::Simulation,
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     answer::{self, Wrong},
-    finding::Finding,
+    finding::Row,
 };
 
 /// The elements of a buffer that are shown, at most.
@@ -57,7 +57,7 @@ struct Run {
     chosen: Option<String>,
     /// The exit status of the command: 0 if nothing is wrong, 1 if something is, 2 if it did not run to its end.
     status: u8,
-    findings: Vec<Finding>,
+    findings: Vec<Row>,
     /// The conditions that do not hold, and why it was not launched.
     failed: Vec<String>,
     /// What the kernels printed with the first seed.
@@ -147,18 +147,18 @@ fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> 
     }
 }
 
-fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Finding {
+fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Row {
     let sites = finding.other.iter().chain((finding.site.at.line > 0).then_some(&finding.site));
     let sites: Vec<_> = sites.map(ToString::to_string).collect();
     let notes = (!sites.is_empty()).then(|| sites.join(", then ")).into_iter().chain(found.with(seeds));
     let first = finding.other.as_ref().map(|other| other.at.line);
-    Finding {
+    Row {
         check: "run",
         kernel: name(kernel),
         level: match level {
-            Level::Wrong => "error",
-            Level::Warning => "warning",
-            Level::Unknown => "not-checked",
+            Importance::Wrong => "error",
+            Importance::Warning => "warning",
+            Importance::Unknown => "not-checked",
         },
         line: finding.site.at.line,
         first: first.filter(|first| *first != finding.site.at.line),

@@ -5,7 +5,7 @@
 use std::{fs, iter};
 
 use ptx_execute::{
-    Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, Site, TensorMap,
+    Argument, Contents, Device, Fault, FaultKind, Launch, LaunchError, Options, Report, Site, TensorMap,
     matrix::map::TensorElement,
 };
 use ptx_isa::{FullSize, Function, LaunchSize, Module, Parameter};
@@ -124,8 +124,8 @@ impl Class {
 }
 
 /// The class of a data race, and the lines of both accesses; nothing for other findings.
-pub fn race(finding: &Finding) -> Option<(Class, [u32; 2])> {
-    let other = finding.other.as_ref().filter(|_| finding.kind == FindingKind::Race)?;
+pub fn race(finding: &Fault) -> Option<(Class, [u32; 2])> {
+    let other = finding.other.as_ref().filter(|_| finding.kind == FaultKind::Race)?;
     let class = Class::of(other).min(Class::of(&finding.site));
     Some((class, [other.at.line, finding.site.at.line]))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptx_execute::Peer;
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, Text};
 
 use super::{
     barriers::Barriers,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    finding::{Finding, Pair, Remedy, Rule, Verdict},
+    finding::{Claim, Hazard, Pair, Remedy, Rule},
     kernel::{Address, Barrier, BarrierId, Condition, Event, EventKind, Kernel, ObjectKind, Operation, Space},
 };
 
@@ -26,13 +26,13 @@ enum Lack {
 }
 
 /// In the order of what is missing.
-pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
-    let mut found: BTreeMap<(Lack, Verdict), Vec<InstPlace>> = BTreeMap::new();
-    let mut add = |lack: Lack, verdict: Verdict, at: InstPlace| found.entry((lack, verdict)).or_default().push(at);
-    before(graph, barriers, |verdict, at| add(Lack::Started, verdict, at));
-    behind(graph, |verdict, at| add(Lack::There, verdict, at));
-    freed(graph, barriers, |verdict, at| add(Lack::Allocated, verdict, at));
-    found.into_iter().map(|((lack, verdict), places)| finding(graph.kernel, lack, verdict, places)).collect()
+pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
+    let mut found: BTreeMap<(Lack, Claim), Vec<InstPlace>> = BTreeMap::new();
+    let mut add = |lack: Lack, claim: Claim, at: InstPlace| found.entry((lack, claim)).or_default().push(at);
+    before(graph, barriers, |claim, at| add(Lack::Started, claim, at));
+    behind(graph, |claim, at| add(Lack::There, claim, at));
+    freed(graph, barriers, |claim, at| add(Lack::Allocated, claim, at));
+    found.into_iter().map(|((lack, claim), places)| finding(graph.kernel, lack, claim, places)).collect()
 }
 
 fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
@@ -40,7 +40,7 @@ fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
 }
 
 /// Remote accesses in front of which nothing says that the other CTA has started.
-fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, InstPlace)) {
+fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let is_any = |event: &Event| is_remote(kernel, event);
     if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_any) {
@@ -55,7 +55,7 @@ fn without(
     barriers: &Barriers,
     is_gate: impl Fn(Point, &Event) -> bool,
     is: impl Fn(&Event) -> bool,
-    add: &mut impl FnMut(Verdict, InstPlace),
+    add: &mut impl FnMut(Claim, InstPlace),
 ) {
     let gates = Gates::new(graph, barriers, is_gate);
     let Some(paths) = gates.paths() else { return };
@@ -65,8 +65,8 @@ fn without(
             if is(event) && !graph.is_dead((block, index)) {
                 let sure = paths.iter().filter_map(|path| gates.sure((block, index), path)).max();
                 match sure {
-                    Some(Sure::Doubtful) if !gates.are_none() => add(Verdict::NotChecked, event.at),
-                    Some(_) => add(Verdict::Wrong, event.at),
+                    Some(Sure::Doubtful) if !gates.are_none() => add(Claim::NotChecked, event.at),
+                    Some(_) => add(Claim::Wrong, event.at),
                     None => {}
                 }
             }
@@ -113,7 +113,7 @@ fn is_access(kernel: &Kernel, event: &Event) -> bool {
 }
 
 /// Remote accesses behind which nothing keeps the other CTA.
-fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, InstPlace)) {
+fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let event = |(block, index): Point| &kernel.blocks[block].events[index];
     let holds = |event: &Event| match &event.kind {
@@ -135,7 +135,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Verdict, InstPlace)) {
         }
         if ends(graph, point, known, holds) {
             let may = held.iter().any(|other| may_follow(*other));
-            add(if may { Verdict::NotChecked } else { Verdict::Wrong }, event(point).at);
+            add(if may { Claim::NotChecked } else { Claim::Wrong }, event(point).at);
         }
     }
 }
@@ -164,7 +164,7 @@ fn ends(graph: &EventGraph<'_>, point: Point, known: &[Condition], holds: impl F
 }
 
 /// Tensor memory of two CTAs that one of them may free before the other has its own.
-fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdict, InstPlace)) {
+fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let events = || kernel.blocks.iter().flat_map(|block| &block.events);
     let is_of_two = |event: &Event| match &event.kind {
@@ -192,7 +192,7 @@ fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Verdic
     without(graph, barriers, |point, event| is_behind(point) && tells(event), is_freed, &mut add);
 }
 
-fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut places: Vec<InstPlace>) -> Finding {
+fn finding(kernel: &Kernel, lack: Lack, claim: Claim, mut places: Vec<InstPlace>) -> Hazard {
     places.sort_unstable();
     places.dedup();
     let at = places[0];
@@ -207,10 +207,10 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut places: Vec<InstPl
             "nothing tells that the other CTA of the pair has allocated its tensor memory when this one frees"
         }
     };
-    let is_wrong = verdict == Verdict::Wrong;
+    let is_wrong = claim == Claim::Wrong;
     let message = match is_wrong {
-        true => format!("{said}{}", message::others(places.len() - 1)),
-        false => Cause::Path.possible(&format!("on some paths {said}")),
+        true => Text::new(said).then(message::others(places.len() - 1)),
+        false => Cause::Path.possible(format!("on some paths {said}")),
     };
     let side = if lack == Lack::There { "after" } else { "before" };
     let help = format!(
@@ -224,5 +224,5 @@ fn finding(kernel: &Kernel, lack: Lack, verdict: Verdict, mut places: Vec<InstPl
         Lack::Allocated => None,
     };
     let others = places.into_iter().skip(1).map(Pair::alone).collect();
-    Finding { rule: Some(Rule::R15), peer, remedy, cause, others, ..Finding::new(&kernel.name, at, verdict, message) }
+    Hazard { rule: Some(Rule::R15), peer, remedy, cause, others, ..Hazard::new(&kernel.name, at, claim, message) }
 }

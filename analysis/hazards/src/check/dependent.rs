@@ -1,6 +1,6 @@
 //! Grids that may start before earlier ones have ended (R14): what earlier ones may access is waited for.
 
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, Text};
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    finding::{Finding, Pair, Remedy, Rule, Verdict},
+    finding::{Claim, Hazard, Pair, Remedy, Rule},
     kernel::{Access, Event, EventKind, Kernel, ObjectKind, Space},
 };
 
@@ -28,7 +28,7 @@ enum Why {
 }
 
 /// Accesses in front of `griddepcontrol.wait`.
-pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
+pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let kernel = graph.kernel;
     let is_wait = |event: &Event| event.kind == EventKind::GridWait;
     if !kernel.blocks.iter().flat_map(|block| &block.events).any(is_wait) {
@@ -91,29 +91,29 @@ fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: 
     }
 }
 
-fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) -> Finding {
+fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) -> Hazard {
     places.sort_unstable();
     places.dedup();
     let at = places[0];
     let what = if writes { "the write" } else { "the read" };
     let message = match why {
-        Why::Certain => format!(
+        Why::Certain => Text::new(format!(
             "no griddepcontrol.wait is known to come before {what}, and an earlier grid may access the same global memory{}",
             message::others(places.len() - 1)
-        ),
-        Why::Memory => Cause::Grids.possible(&format!(
+        )),
+        Why::Memory => Cause::Grids.possible(format!(
             "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
         )),
         Why::Launch => Cause::Grids
-            .possible(&format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
+            .possible(format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
     };
     let is_wrong = why == Why::Certain;
     let help = format!("insert griddepcontrol.wait before line {at}");
-    Finding {
+    Hazard {
         rule: Some(Rule::R14),
         remedy: is_wrong.then(|| Remedy { executed: Some(ptx_execute::Remedy::GridWait), ..Remedy::words(help) }),
         cause: (!is_wrong).then_some(Cause::Grids),
         others: places.into_iter().skip(1).map(Pair::alone).collect(),
-        ..Finding::new(&kernel.name, at, if is_wrong { Verdict::Wrong } else { Verdict::NotChecked }, message)
+        ..Hazard::new(&kernel.name, at, if is_wrong { Claim::Wrong } else { Claim::NotChecked }, message)
     }
 }

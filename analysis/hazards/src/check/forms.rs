@@ -1,7 +1,7 @@
 //! What can be told from instructions alone, or from which come behind which.
 
 use ptx_isa::{
-    InstPlace,
+    InstPlace, Text,
     effects::{ProxyFence, TensorWait},
 };
 use ptx_memory_model::ptx::readings::Readings;
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
+    finding::{Claim, Edit, Hazard, Position, Remedy, Rule},
     kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, Space},
 };
 
@@ -48,27 +48,27 @@ pub fn synchronizations(kernel: &Kernel) -> usize {
 }
 
 /// A kernel of which the check would take too long.
-pub fn too_large(kernel: &Kernel) -> Finding {
+pub fn too_large(kernel: &Kernel) -> Hazard {
     let message = "the kernel has more accesses or barriers than the check can follow".into();
-    let finding = finding(kernel, kernel.place(), None, Verdict::NotChecked, message);
-    Finding { cause: Some(Cause::Size), ..finding }
+    let finding = finding(kernel, kernel.place(), None, Claim::NotChecked, message);
+    Hazard { cause: Some(Cause::Size), ..finding }
 }
 
-fn finding(kernel: &Kernel, at: InstPlace, rule: Option<Rule>, verdict: Verdict, message: String) -> Finding {
-    Finding { rule, ..Finding::new(&kernel.name, at, verdict, message) }
+fn finding(kernel: &Kernel, at: InstPlace, rule: Option<Rule>, claim: Claim, message: Text) -> Hazard {
+    Hazard { rule, ..Hazard::new(&kernel.name, at, claim, message) }
 }
 
 /// The findings that do not depend on what is in flight.
-pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
+pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
     let (graph, kernel) = (flow.graph, flow.graph.kernel);
     let mut findings = Vec::new();
-    let wrong = |at, rule, message: &str| finding(kernel, at, Some(rule), Verdict::Wrong, message.into());
+    let wrong = |at, rule, message: &str| finding(kernel, at, Some(rule), Claim::Wrong, message.into());
     let mut not_checked: Vec<_> = kernel.unread.clone();
     not_checked.sort_unstable();
     not_checked.dedup();
     findings.extend(not_checked.into_iter().map(|(at, why)| {
-        let finding = finding(kernel, at, None, Verdict::NotChecked, format!("not checked: {why}"));
-        Finding { cause: Some(Cause::Code), ..finding }
+        let finding = finding(kernel, at, None, Claim::NotChecked, format!("not checked: {why}").into());
+        Hazard { cause: Some(Cause::Code), ..finding }
     }));
     let points: Vec<Point> = graph
         .order
@@ -76,7 +76,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
     let assembled = kernel.assembled.iter().cloned();
-    findings.extend(assembled.map(|(at, what)| finding(kernel, at, None, Verdict::Note, what)));
+    findings.extend(assembled.map(|(at, what)| finding(kernel, at, None, Claim::Note, what.into())));
     let mut useful: FxHashMap<InstPlace, FxHashSet<Space>> = FxHashMap::default();
     for (point, spaces) in &flow.useful {
         useful.entry(event(graph, *point).at).or_default().extend(spaces);
@@ -120,7 +120,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     }
                     _ => continue,
                 };
-                findings.push(finding(kernel, event.at, Some(Rule::R4), Verdict::Note, message.into()));
+                findings.push(finding(kernel, event.at, Some(Rule::R4), Claim::Note, message.into()));
             }
             EventKind::TensorWait(wait) if !useful.contains_key(&event.at) => {
                 let (rule, what) = match wait {
@@ -128,7 +128,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     TensorWait::Store => (Rule::R2, "store"),
                 };
                 let message = format!("no {what} of tensor memory needs this wait");
-                findings.push(finding(kernel, event.at, Some(rule), Verdict::Note, message));
+                findings.push(finding(kernel, event.at, Some(rule), Claim::Note, message.into()));
             }
             _ => {}
         }
@@ -148,20 +148,20 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let edit = Edit { at, position: Position::Before, instruction: instruction.into() };
         let help = format!("insert {instruction} before line {at}");
         let finding = wrong(at, Rule::R5, "no wgmma.fence stands before the first wgmma");
-        Finding { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
+        Hazard { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
     }));
     findings
 }
 
 /// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, which means `.cta` and is the same machine code, and
 /// rely on more than the manual says. An instruction that names its own CTA is not for another CTA.
-fn elsewhere(flow: &Flow<'_>, at: InstPlace, names_cluster: bool) -> Finding {
+fn elsewhere(flow: &Flow<'_>, at: InstPlace, names_cluster: bool) -> Hazard {
     let is_warning = names_cluster && flow.readings != Readings::STRICT;
-    let verdict = if is_warning { Verdict::Note } else { Verdict::Wrong };
+    let claim = if is_warning { Claim::Note } else { Claim::Wrong };
     let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
-    let help = format!("write mbarrier.arrive.release.cluster.shared::cluster on line {at}");
+    let help = "write mbarrier.arrive.release.cluster.shared::cluster instead";
     let remedy = Some(Remedy::words(help));
-    Finding { remedy, ..finding(flow.graph.kernel, at, Some(Rule::R8), verdict, message.into()) }
+    Hazard { remedy, ..finding(flow.graph.kernel, at, Some(Rule::R8), claim, message.into()) }
 }
 
 fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {
@@ -215,10 +215,10 @@ fn from(
 }
 
 /// How many synchronizations are undecided.
-pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
+pub fn unchecked(flow: &Flow<'_>, findings: &[Hazard]) -> usize {
     let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).at);
-    let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked);
-    let found = found.flat_map(Finding::pairs).map(|pair| pair.synchronization);
+    let found = findings.iter().filter(|finding| finding.claim == Claim::NotChecked);
+    let found = found.flat_map(Hazard::pairs).map(|pair| pair.synchronization);
     let mut lines: Vec<_> = unknown.chain(found).collect();
     lines.sort_unstable();
     lines.dedup();

@@ -3,7 +3,7 @@
 use super::{need::Lack, token::Token};
 use crate::{
     cause::Cause,
-    finding::{Rule, Verdict},
+    finding::{Claim, Rule},
 };
 
 /// Which finding it is. Of several second accesses that lack the same of the first, one is shown.
@@ -17,7 +17,7 @@ pub struct Key {
 /// The second access of a finding, and what is known.
 #[derive(Clone, Debug)]
 pub struct Found<'k> {
-    pub verdict: Verdict,
+    pub claim: Claim,
     pub second: Token<'k>,
     /// What is not known, if it cannot be told.
     pub cause: Option<Cause>,

@@ -6,13 +6,13 @@ use rustc_hash::FxHashSet;
 
 use super::graph::EventGraph;
 use crate::{
-    finding::{Finding, Remedy, Rule, Verdict},
+    finding::{Claim, Hazard, Remedy, Rule},
     kernel::{Address, Event, EventKind, ObjectKind, Start},
 };
 
 /// The first use of each variable in which a kernel has mbarriers and initializes none. A kernel with code or an mbarrier that is not
 /// known may initialize each of them.
-pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
+pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let kernel = graph.kernel;
     let points =
         graph.order.iter().flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |at| (block, at)));
@@ -56,12 +56,12 @@ fn used(event: &Event) -> Option<&Address> {
     }
 }
 
-fn finding(kernel: &str, at: InstPlace, name: &str) -> Finding {
+fn finding(kernel: &str, at: InstPlace, name: &str) -> Hazard {
     let message = format!("the kernel initializes no mbarrier in `{name}`, and uses it as an mbarrier");
     let help = format!("initialize it by mbarrier.init in a thread before line {at}, with a barrier after that");
-    Finding {
+    Hazard {
         rule: Some(Rule::R10),
         remedy: Some(Remedy::words(help)),
-        ..Finding::new(kernel, at, Verdict::Wrong, message)
+        ..Hazard::new(kernel, at, Claim::Wrong, message)
     }
 }

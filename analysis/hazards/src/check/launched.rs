@@ -2,7 +2,7 @@
 
 use super::{barriers::Barriers, cluster, dependent, graph::EventGraph, reach};
 use crate::{
-    finding::Finding,
+    finding::Hazard,
     kernel::{BarrierId, EventKind, Kernel},
 };
 
@@ -18,10 +18,10 @@ pub fn concerns(kernel: &Kernel) -> bool {
 }
 
 /// In the order of the lines.
-pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Finding> {
+pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let mut findings = dependent::findings(graph, barriers);
     findings.extend(cluster::findings(graph, barriers));
     findings.extend(reach::findings(graph));
-    findings.sort_by_key(|finding| (finding.at, finding.rule, finding.verdict));
+    findings.sort_by_key(|finding| (finding.at, finding.rule, finding.claim));
     findings
 }

@@ -1,6 +1,6 @@
 //! Findings in words.
 
-use ptx_isa::{InstPlace, effects::Proxy};
+use ptx_isa::{InstPlace, Text, effects::Proxy};
 use std::collections::BTreeSet;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     token::{Token, TokenKind},
 };
 use crate::{
-    finding::{Finding, Pair},
+    finding::{Hazard, Pair},
     kernel::{Operation, Space},
 };
 
@@ -59,42 +59,49 @@ fn memory(token: &Token<'_>) -> &'static str {
 }
 
 /// What is missing, in one sentence.
-pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
+pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Text {
     let (a, at, b) = (name(first), first.at, second(&found.second));
     let what = memory(first);
     let said = match lack {
         Lack::Wait if first.kind == TokenKind::Allocated => "tensor memory is not freed where the kernel ends".into(),
         Lack::Wait if found.second.point.1 == usize::MAX => {
-            format!("{a} on line {at} may still read {what} when the CTA ends, and its memory with it")
+            Text::new(a).at(at).then(format!(" may still read {what} when the CTA ends, and its memory with it"))
         }
-        Lack::Wait => format!("{a} on line {at} may be in flight when {b} comes to the same {what}"),
-        Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {at} to the same {what} is over"),
+        Lack::Wait => Text::new(a).at(at).then(format!(" may be in flight when {b} comes to the same {what}")),
+        Lack::Sharing => Text::new(format!("nothing tells the thread of {b} that {a}"))
+            .at(at)
+            .then(format!(" to the same {what} is over")),
         Lack::Fence if first.kind == TokenKind::Initialized => {
-            format!("no fence.mbarrier_init stands between {a} on line {at} and what uses it asynchronously")
+            Text::new(format!("no fence.mbarrier_init stands between {a}"))
+                .at(at)
+                .then(" and what uses it asynchronously")
         }
-        Lack::Fence if first.access.space == Space::Register => {
-            format!("no wgmma.fence stands between {a} on line {at} and {b} of the same registers")
+        Lack::Fence if first.access.space == Space::Register => Text::new(format!("no wgmma.fence stands between {a}"))
+            .at(at)
+            .then(format!(" and {b} of the same registers")),
+        Lack::Fence => {
+            Text::new(format!("no proxy fence stands between {a}")).at(at).then(format!(" and {b} of the same {what}"))
         }
-        Lack::Fence => format!("no proxy fence stands between {a} on line {at} and {b} of the same {what}"),
-        Lack::After => format!(
-            "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a} on line {at}"
-        ),
+        Lack::After => Text::new(format!(
+            "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a}"
+        ))
+        .at(at),
     };
     match &found.cause {
-        Some(cause) => cause.possible(&said),
+        Some(cause) => cause.possible(said),
         None => said,
     }
 }
 
-/// How many more pairs of accesses are open for the same cause, and on which lines some are, as the end of its sentence.
-pub fn pairs(finding: &Finding, others: &[Pair]) -> String {
+/// A message, and how many more pairs of accesses are open for the same cause, with some of their lines.
+pub fn with_pairs(finding: &Hazard, others: &[Pair]) -> Text {
     let is_new = |at: &InstPlace| *at != finding.at && Some(*at) != finding.first;
     let lines: BTreeSet<InstPlace> = others.iter().flat_map(|pair| [pair.first, Some(pair.at)]).flatten().collect();
-    let some: Vec<_> = lines.into_iter().filter(is_new).take(NAMED).map(|at| format!(" on line {at}")).collect();
+    let some: Vec<_> = lines.into_iter().filter(is_new).take(NAMED).collect();
     let s = if others.len() == 1 { "" } else { "s" };
     match others.len() {
-        0 => String::new(),
-        count => format!("; and {count} more pair{s} of accesses, as{}", some.join(" or")),
+        0 => finding.message.clone(),
+        count => finding.message.clone().then(format!("; and {count} more pair{s} of accesses, as")).at_any(some),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Barriers that not all threads come to which they are for (R16).
 
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, Text};
 use std::collections::BTreeSet;
 
 use super::graph::{EventGraph, Point};
 use crate::{
     cause::Cause,
-    finding::{Finding, Remedy, Rule, Verdict},
+    finding::{Claim, Hazard, Remedy, Rule},
     kernel::{Barrier, BarrierId, Condition, EventKind, Kernel, Test, UnknownKind, Varies},
 };
 
@@ -15,13 +15,13 @@ const BARRIERS: u32 = 16;
 const WARP: i64 = 32;
 
 /// Barriers of the CTA with a number of threads that cannot be, and those that only some of its threads come to.
-pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
+pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     for (point, at, barrier) in barriers(graph) {
         let said = counted(graph, barrier).or_else(|| divergent(graph, point, barrier));
-        let Some((verdict, message)) = said.filter(|_| seen.insert(at)) else { continue };
-        findings.push(finding(graph.kernel, at, verdict, message));
+        let Some((claim, message)) = said.filter(|_| seen.insert(at)) else { continue };
+        findings.push(finding(graph.kernel, at, claim, message));
     }
     findings
 }
@@ -40,20 +40,23 @@ fn barriers<'g>(graph: &'g EventGraph<'_>) -> impl Iterator<Item = (Point, InstP
 }
 
 /// What is wrong with the number of a barrier or of its threads.
-fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Verdict, String)> {
+fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Claim, Text)> {
     if let BarrierId::Cta(number) = barrier.of
         && number >= BARRIERS
     {
-        return Some((Verdict::Wrong, format!("barrier {number} does not exist: a CTA has {BARRIERS}")));
+        return Some((Claim::Wrong, format!("barrier {number} does not exist: a CTA has {BARRIERS}").into()));
     }
     let count = barrier.threads.filter(|count| *count > 0)?;
     if i64::from(count) % WARP != 0 {
-        return Some((Verdict::Wrong, format!("the barrier is for {count} threads, which is no multiple of {WARP}")));
+        return Some((
+            Claim::Wrong,
+            format!("the barrier is for {count} threads, which is no multiple of {WARP}").into(),
+        ));
     }
     let threads = graph.kernel.most.filter(|threads| count > threads.next_multiple_of(WARP as u32))?;
     let most = most_arrivals(graph, barrier, threads)?;
     (count > most).then(|| {
-        (Verdict::Wrong, format!("the barrier is for {count} threads, and {most} at most arrive before it opens"))
+        (Claim::Wrong, format!("the barrier is for {count} threads, and {most} at most arrive before it opens").into())
     })
 }
 
@@ -84,7 +87,7 @@ fn warp_of(thread: usize) -> usize {
 }
 
 /// Whether threads of one warp, or of a CTA whose all threads a barrier is for, come to something else in its place.
-fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<(Verdict, String)> {
+fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<(Claim, Text)> {
     let is_for_all = barrier.threads.is_none() && barrier.waits;
     if !is_for_all {
         return None;
@@ -100,15 +103,15 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
     match elsewhere(graph, point, condition, barrier) {
         Elsewhere::Ends if !graph.kernel.counts_exited => None,
         Elsewhere::Ends => Some((
-            Verdict::NotChecked,
+            Claim::NotChecked,
             Cause::Ended.possible("all threads come to the barrier, which is for all of the CTA"),
         )),
         Elsewhere::Barrier if is_within_warp => Some((
-            Verdict::Wrong,
+            Claim::Wrong,
             "only some threads of a warp come to the barrier, which all of them must come to together".into(),
         )),
         Elsewhere::Barrier => Some((
-            Verdict::Wrong,
+            Claim::Wrong,
             "only some threads of the CTA come to the barrier, which is for all of them, while others come to another one"
                 .into(),
         )),
@@ -221,13 +224,13 @@ fn is_unsure(barrier: &Barrier) -> bool {
     barrier.of == BarrierId::SomeCta
 }
 
-fn finding(kernel: &Kernel, at: InstPlace, verdict: Verdict, message: String) -> Finding {
+fn finding(kernel: &Kernel, at: InstPlace, claim: Claim, message: Text) -> Hazard {
     let help = format!("let all threads come to the barrier on line {at}, or say with it how many do, in whole warps");
-    let is_wrong = verdict == Verdict::Wrong;
-    Finding {
+    let is_wrong = claim == Claim::Wrong;
+    Hazard {
         rule: Some(Rule::R16),
         remedy: is_wrong.then_some(Remedy::words(help)),
         cause: (!is_wrong).then_some(Cause::Ended),
-        ..Finding::new(&kernel.name, at, verdict, message)
+        ..Hazard::new(&kernel.name, at, claim, message)
     }
 }

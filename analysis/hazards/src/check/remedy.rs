@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
+    finding::{Claim, Edit, Hazard, Position, Remedy, Rule},
     kernel::{Address, Event, EventKind, Operation, Space},
 };
 
@@ -24,8 +24,8 @@ const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier
 
 /// One finding of each missing thing: that of the earliest access which lacks it, with the others. What cannot be told is one for each
 /// synchronization that is open for the same cause, or for each option that settles it.
-pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Finding> {
-    let mut groups: FxHashMap<_, Vec<Finding>> = FxHashMap::default();
+pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Hazard> {
+    let mut groups: FxHashMap<_, Vec<Hazard>> = FxHashMap::default();
     for (key, found) in found {
         let finding = finding(flow, key, found);
         let same = match (finding.remedy.clone(), &finding.cause) {
@@ -37,7 +37,7 @@ pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Findin
             (None, Some(cause)) if cause.option().is_some() => Same::Option(cause.option()),
             (None, cause) => Same::Open(cause.clone(), finding.pair().synchronization),
         };
-        groups.entry((key.rule, key.lack, finding.verdict, same)).or_default().push(finding);
+        groups.entry((key.rule, key.lack, finding.claim, same)).or_default().push(finding);
     }
     groups.into_iter().filter_map(|((.., same), all)| together(&same, all)).collect()
 }
@@ -53,7 +53,7 @@ enum Same<'k> {
     Open(Option<Cause>, InstPlace),
 }
 
-fn together(same: &Same<'_>, mut all: Vec<Finding>) -> Option<Finding> {
+fn together(same: &Same<'_>, mut all: Vec<Hazard>) -> Option<Hazard> {
     // Of several sizes of a CTA, the least comes first.
     all.sort_by(|a, b| (&a.cause, a.at, a.first).cmp(&(&b.cause, b.at, b.first)));
     let mut all = all.into_iter();
@@ -61,31 +61,31 @@ fn together(same: &Same<'_>, mut all: Vec<Finding>) -> Option<Finding> {
     let own = (first.at, first.first);
     let pairs: BTreeSet<_> = all.map(|finding| finding.pair()).filter(|pair| (pair.at, pair.first) != own).collect();
     let others: Vec<_> = pairs.into_iter().collect();
-    let more = match same {
+    let message = match same {
         Same::Remedy(..) => {
             let lines: BTreeSet<_> = others.iter().map(|pair| pair.first).filter(|line| *line != first.first).collect();
-            message::others(lines.len())
+            first.message.clone().then(message::others(lines.len()))
         }
-        Same::Option(_) | Same::Open(..) => message::pairs(&first, &others),
+        Same::Option(_) | Same::Open(..) => message::with_pairs(&first, &others),
     };
-    Some(Finding { message: first.message.clone() + &more, others, ..first })
+    Some(Hazard { message, others, ..first })
 }
 
 /// A finding, with its remedy and what stands between the accesses.
-fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
+fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Hazard {
     let first = &flow.tokens[key.first];
     let ended = found.second.point.1 == usize::MAX;
-    Finding {
+    Hazard {
         first: (!ended || key.rule == Rule::R7).then_some(first.at),
         rule: Some(key.rule),
         lacks_fence: key.lack == Lack::Fence,
-        remedy: if found.verdict != Verdict::NotChecked { remedy(flow, first, key.lack, found) } else { None },
+        remedy: if found.claim != Claim::NotChecked { remedy(flow, first, key.lack, found) } else { None },
         path: path(flow, first, found),
         cause: found.cause.clone(),
-        ..Finding::new(
+        ..Hazard::new(
             &flow.graph.kernel.name,
             if ended { first.at } else { found.second.at },
-            found.verdict,
+            found.claim,
             message::message(first, key.lack, found),
         )
     }

@@ -6,13 +6,13 @@ use super::{
     token::{Round, Token, TokenKind},
 };
 use crate::{
-    finding::{Finding, Remedy, Rule, Verdict},
+    finding::{Claim, Hazard, Remedy, Rule},
     kernel::{Address, Condition, Event, EventKind, ObjectKind, Operation, Test, UnknownKind, Varies},
 };
-use ptx_isa::InstPlace;
+use ptx_isa::{InstPlace, Text};
 
 /// In the order of the initializations. Of each, the first line of either kind.
-pub fn findings(graph: &EventGraph<'_>) -> Vec<Finding> {
+pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let events = || {
         graph.order.iter().flat_map(|&block| {
             let events = graph.kernel.blocks[block].events.iter().enumerate();
@@ -132,19 +132,21 @@ fn is_open(graph: &EventGraph<'_>, point: Point) -> bool {
     })
 }
 
-fn finding(graph: &EventGraph<'_>, (first, at): (InstPlace, InstPlace), use_of: Use) -> Finding {
+fn finding(graph: &EventGraph<'_>, (first, at): (InstPlace, InstPlace), use_of: Use) -> Hazard {
     let name = &graph.kernel.name;
     let message = match use_of {
-        Use::Again => format!("the mbarrier of line {first} is initialized again before an mbarrier.inval ends it"),
-        Use::Data => format!("the mbarrier of line {first} is overwritten before an mbarrier.inval ends it"),
+        Use::Again => {
+            Text::new("the mbarrier").at(first).then(" is initialized again before an mbarrier.inval ends it")
+        }
+        Use::Data => Text::new("the mbarrier").at(first).then(" is overwritten before an mbarrier.inval ends it"),
     };
     let help = format!(
         "put mbarrier.inval after the last wait for the mbarrier and before line {at}, with a barrier on both sides"
     );
-    Finding {
+    Hazard {
         first: Some(first),
         rule: Some(Rule::R10),
         remedy: Some(Remedy::words(help)),
-        ..Finding::new(name, at, Verdict::Wrong, message)
+        ..Hazard::new(name, at, Claim::Wrong, message)
     }
 }

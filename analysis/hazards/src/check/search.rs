@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    finding::{Rule, Verdict},
+    finding::{Claim, Rule},
     kernel::{Operation, Space},
 };
 
@@ -211,13 +211,13 @@ impl<'k> Search<'k> {
             let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
             let is_open = self.flow.is_open(state, second, lack) || state.progress.foreign && is_asked;
             let certain = *overlap == Overlap::Yes && !is_open;
-            let verdict = match certain {
-                true if self.flow.is_warning(first, second, state, lack) => Verdict::Note,
-                true => Verdict::Wrong,
-                false => Verdict::NotChecked,
+            let claim = match certain {
+                true if self.flow.is_warning(first, second, state, lack) => Claim::Note,
+                true => Claim::Wrong,
+                false => Claim::NotChecked,
             };
             let key = Key { first: number, rule, lack };
-            let is_less = |old: &Found<'_>| rank(old.verdict, &old.second) <= rank(verdict, second);
+            let is_less = |old: &Found<'_>| rank(old.claim, &old.second) <= rank(claim, second);
             if !self.found.get(&key).is_some_and(is_less) {
                 let why = || match *overlap {
                     _ if is_open => self.flow.cause(state, is_asked),
@@ -225,8 +225,8 @@ impl<'k> Search<'k> {
                     Overlap::Guarded(value) => kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address),
                     _ => alias::cause(kernel, first, second),
                 };
-                let cause = (verdict == Verdict::NotChecked).then(why);
-                self.found.insert(key, Found { verdict, second: second.clone(), cause });
+                let cause = (claim == Claim::NotChecked).then(why);
+                self.found.insert(key, Found { claim, second: second.clone(), cause });
             }
         }
     }
@@ -245,9 +245,9 @@ impl<'k> Search<'k> {
             let mut states = own[block].clone();
             self.flow.through(class, block, &mut states, &Mode::Own, &mut followed.coverage)?;
             let is_read = |state: &State| state.progress.done != Done::No || state.progress.doubt;
-            let (rule, verdict) = match is_allocated {
-                true => (Rule::R6, Verdict::Wrong),
-                false => (Rule::R7, Verdict::Note),
+            let (rule, claim) = match is_allocated {
+                true => (Rule::R6, Claim::Wrong),
+                false => (Rule::R7, Claim::Note),
             };
             if states.is_empty() || reads && states.iter().all(is_read) {
                 continue;
@@ -255,7 +255,7 @@ impl<'k> Search<'k> {
             for &first in &class.numbers {
                 let key = Key { first, rule, lack: Lack::Wait };
                 let second = Token { point: (block, usize::MAX), ..self.flow.tokens[first].clone() };
-                self.found.entry(key).or_insert(Found { verdict, second, cause: None });
+                self.found.entry(key).or_insert(Found { claim, second, cause: None });
             }
         }
         Ok(())
@@ -263,6 +263,6 @@ impl<'k> Search<'k> {
 }
 
 /// What is certain is shown before what is not, and the earlier line before the later one. Where the kernel ends comes last.
-fn rank(verdict: Verdict, second: &Token<'_>) -> (bool, bool, Verdict, InstPlace) {
-    (second.point.1 == usize::MAX, verdict == Verdict::NotChecked, verdict, second.at)
+fn rank(claim: Claim, second: &Token<'_>) -> (bool, bool, Claim, InstPlace) {
+    (second.point.1 == usize::MAX, claim == Claim::NotChecked, claim, second.at)
 }

@@ -1,6 +1,6 @@
 //! What a finding of an execution says of asynchronous operations.
 
-use ptx_execute::{AccessType, Detail, End, Finding, FindingKind, Missing, Site, SiteKind, Tried, WORKSPACE};
+use ptx_execute::{AccessType, Detail, End, Fault, FaultKind, Missing, Site, SiteKind, Tried, WORKSPACE};
 use ptx_isa::Family;
 
 /// How sure a witness is.
@@ -47,46 +47,42 @@ fn is_asynchronous(site: &Site) -> bool {
 
 /// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand behind
 /// something that is misused in the same run.
-pub fn class(finding: &Finding, tried: &Tried, is_behind: bool) -> Option<Class> {
+pub fn class(finding: &Fault, tried: &Tried, is_behind: bool) -> Option<Class> {
     let is_asynchronous = is_asynchronous(&finding.site) || finding.other.as_ref().is_some_and(is_asynchronous);
     match finding.kind {
         // What follows where something is misused may follow of that.
-        FindingKind::Race if is_behind && tried.end == End::Stopped(FindingKind::Misuse) => None,
-        FindingKind::Race if !is_asynchronous => Some(Class::Plain),
-        FindingKind::Race if is_moved(finding) => Some(Class::Warning),
+        FaultKind::Race if is_behind && tried.end == End::Stopped(FaultKind::Misuse) => None,
+        FaultKind::Race if !is_asynchronous => Some(Class::Plain),
+        FaultKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only since its strides are made up.
-        FindingKind::Race if is_in_buffer(finding, tried) && finding.detail != Detail::TensorMap => None,
-        FindingKind::Race if is_lenient(finding) => Some(Class::Warning),
-        FindingKind::Race => Some(Class::Wrong),
+        FaultKind::Race if is_in_buffer(finding, tried) && finding.detail != Detail::TensorMap => None,
+        FaultKind::Race if is_lenient(finding) => Some(Class::Warning),
+        FaultKind::Race => Some(Class::Wrong),
         // Many kernels end without the wait, and lose nothing on the GPUs there are.
-        FindingKind::Unfinished => Some(Class::Warning),
+        FaultKind::Unfinished => Some(Class::Warning),
         // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
-        FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
-        FindingKind::Hang => match finding.detail {
+        FaultKind::Hang if tried.end == End::Ended => Some(Class::Warning),
+        FaultKind::Hang => match finding.detail {
             // Boxes of tensor maps may be why.
             Detail::Missing(Missing::Bytes) if tried.launch.has_maps() => None,
             Detail::Missing(_) => Some(Class::Stuck),
             _ => None,
         },
         // If no launch ends, the arguments may be why.
-        FindingKind::Absent | FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => {
+        FaultKind::Absent | FaultKind::BarrierCount | FaultKind::TensorMemory if tried.end == End::Ended => {
             Some(Class::Wrong)
         }
         _ => None,
     }
 }
 
-/// What the machine calls the registers of a product.
-pub const WGMMA_REGISTERS: &str = "registers of `wgmma.mma_async`";
-
 /// Whether a register of a product is copied before the product is waited for: compilers move such copies in front of the wait.
-fn is_moved(finding: &Finding) -> bool {
-    let is_register = finding.place.as_deref() == Some(WGMMA_REGISTERS);
-    is_register && finding.site.kind == SiteKind::Move
+fn is_moved(finding: &Fault) -> bool {
+    finding.detail == Detail::Registers && finding.site.kind == SiteKind::Move
 }
 
 /// Whether the place is in a buffer that was made up for a parameter, or where only an address leads that was read from one.
-fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
+fn is_in_buffer(finding: &Fault, tried: &Tried) -> bool {
     let Some(place) = &finding.place else { return false };
     let is_of = |field| place.starts_with(&tried.launch.name_of(field));
     place.starts_with(WORKSPACE) || tried.launch.fields.iter().any(is_of)
@@ -94,7 +90,7 @@ fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
 
 /// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and
 /// a copy, for an order of what arrives at an mbarrier with its end, and for a wait between products of one thread.
-fn is_lenient(finding: &Finding) -> bool {
+fn is_lenient(finding: &Fault) -> bool {
     let sites = [Some(&finding.site), finding.other.as_ref()];
     let has = |family| sites.iter().flatten().any(|site| site.family() == Some(family));
     let is_read = finding.race().is_some_and(|race| {

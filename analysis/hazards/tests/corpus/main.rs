@@ -16,7 +16,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{EventKind, Finding, Kernel, Rule, Verdict, check, read};
+use ptx_hazards::{Claim, EventKind, Hazard, Kernel, Rule, check, read};
 use ptx_isa::{Function, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use strum::IntoEnumIterator;
@@ -150,14 +150,14 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
             counts.synchronizations += report.synchronizations;
             counts.unchecked += report.unchecked;
             for finding in &report.findings {
-                match finding.verdict {
-                    Verdict::Wrong if is_known(name, finding) => counts.known += 1,
-                    Verdict::Wrong => {
+                match finding.claim {
+                    Claim::Wrong if is_known(name, finding) => counts.known += 1,
+                    Claim::Wrong => {
                         counts.wrong += 1;
                         unexpected.push(format!("{name}:{}: {}: {}", finding.at.line, kernel.name, finding.message));
                     }
-                    Verdict::NotChecked => counts.not_checked += 1,
-                    Verdict::Note => counts.warnings += usize::from(finding.first.is_some()),
+                    Claim::NotChecked => counts.not_checked += 1,
+                    Claim::Note => counts.warnings += usize::from(finding.first.is_some()),
                 }
             }
             if too_long {
@@ -214,7 +214,7 @@ fn is_asynchronous(kernel: &Kernel) -> bool {
     events.any(|event| matches!(event.kind, EventKind::Start(_) | EventKind::Allocate { .. }))
 }
 
-fn is_known(name: &str, finding: &Finding) -> bool {
+fn is_known(name: &str, finding: &Hazard) -> bool {
     let known = |(file, kernel, rule, _): &(&str, &str, Rule, &str)| {
         *file == name && finding.kernel.contains(kernel) && finding.rule == Some(*rule)
     };
@@ -222,10 +222,10 @@ fn is_known(name: &str, finding: &Finding) -> bool {
 }
 
 /// What makes a finding another one.
-type Key = (Option<Rule>, Option<u32>, u32, Verdict);
+type Key = (Option<Rule>, Option<u32>, u32, Claim);
 
-fn key(finding: &Finding) -> Key {
-    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.verdict)
+fn key(finding: &Hazard) -> Key {
+    (finding.rule, finding.first.map(|first| first.line), finding.at.line, finding.claim)
 }
 
 fn keys(kernel: &Kernel, readings: Readings) -> BTreeSet<Key> {
@@ -249,10 +249,10 @@ fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTr
     let mut new = check(without, readings).findings;
     new.retain(|finding| !before.contains(&key(finding)));
     // What cannot be told by a rule is possible.
-    let is_found = |finding: &Finding| match finding.verdict {
-        Verdict::Wrong => true,
-        Verdict::NotChecked => finding.rule.is_some(),
-        Verdict::Note => finding.first.is_some(),
+    let is_found = |finding: &Hazard| match finding.claim {
+        Claim::Wrong => true,
+        Claim::NotChecked => finding.rule.is_some(),
+        Claim::Note => finding.first.is_some(),
     };
     if new.iter().any(is_found) {
         return Some(Outcome::Found);
@@ -260,7 +260,7 @@ fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTr
     if check(without, Readings::STRICT).findings.iter().any(|new| is_found(new) && !strict.contains(&key(new))) {
         return Some(Outcome::Strict);
     }
-    let not_checked = new.iter().any(|finding| finding.verdict == Verdict::NotChecked);
+    let not_checked = new.iter().any(|finding| finding.claim == Claim::NotChecked);
     not_checked.then_some(Outcome::NotChecked)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_execute::{Finding, FindingKind, LaunchError, Options};
+use ptx_execute::{Fault, FaultKind, LaunchError, Options};
 use ptx_isa::{Function, Module};
 use testing::reported::{Class, INPUTS, race, run};
 
@@ -79,13 +79,13 @@ impl Judgement {
         }
     }
 
-    fn of(finding: &Finding) -> Option<Self> {
+    fn of(finding: &Fault) -> Option<Self> {
         let line = finding.site.at.line;
         Some(match finding.kind {
-            FindingKind::SameValue | FindingKind::Uninitialized => return None,
-            FindingKind::Hang => Self::Hangs(line),
-            FindingKind::TensorMemory => Self::Leaks,
-            FindingKind::Misuse | FindingKind::Unfinished | FindingKind::Absent | FindingKind::BarrierCount => {
+            FaultKind::SameValue | FaultKind::Uninitialized => return None,
+            FaultKind::Hang => Self::Hangs(line),
+            FaultKind::TensorMemory => Self::Leaks,
+            FaultKind::Misuse | FaultKind::Unfinished | FaultKind::Absent | FaultKind::BarrierCount => {
                 Self::Misused(line, finding.message.clone())
             }
             _ => match race(finding) {

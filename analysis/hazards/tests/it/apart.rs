@@ -1,6 +1,6 @@
 //! Accesses that lie apart: nothing is wrong with these kernels.
 
-use ptx_hazards::{Finding, Verdict, check, read};
+use ptx_hazards::{Claim, Hazard, check, read};
 use ptx_isa::Module;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 128 .b8 sm[];\n\
@@ -12,7 +12,7 @@ fn are_apart(body: &str) {
     assert_eq!(findings(body), [], "{body}");
 }
 
-fn findings(body: &str) -> Vec<Finding> {
+fn findings(body: &str) -> Vec<Hazard> {
     let text = format!("{HEAD}{body}\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings).collect()
@@ -83,7 +83,7 @@ fn the_number_of_a_warpgroup_is_the_same_however_it_is_computed() {
 #[track_caller]
 fn wrong(body: &str) -> usize {
     let found = findings(body);
-    assert!(found.iter().all(|finding| finding.verdict == Verdict::Wrong), "{found:?}");
+    assert!(found.iter().all(|finding| finding.claim == Claim::Wrong), "{found:?}");
     found.len()
 }
 
@@ -195,5 +195,5 @@ fn of_a_swizzled_address_nothing_is_wrong() {
          bar.sync 0;
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 1024;",
     );
-    assert!(found.iter().all(|finding| finding.verdict == Verdict::NotChecked), "{found:?}");
+    assert!(found.iter().all(|finding| finding.claim == Claim::NotChecked), "{found:?}");
 }

@@ -1,6 +1,6 @@
 //! How far a product is when its `tcgen05.commit` arrives, and what may follow then.
 
-use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -76,8 +76,8 @@ fn says(a: &str, committed: &str, then: &str, expected: &[Rule]) {
     let text = kernel(a, committed, then);
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
-    let found: Vec<_> = found.filter(|finding| finding.verdict != Verdict::Note).collect();
-    let is_wrong = found.iter().all(|finding| finding.verdict == Verdict::Wrong);
+    let found: Vec<_> = found.filter(|finding| finding.claim != Claim::Note).collect();
+    let is_wrong = found.iter().all(|finding| finding.claim == Claim::Wrong);
     let rules: Vec<_> = found.iter().filter_map(|finding| finding.rule).collect();
     assert!(is_wrong && rules == expected, "{rules:?} instead of {expected:?}: {found:#?}\n{text}");
 }

@@ -1,7 +1,7 @@
 //! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
 
 use ptx_execute::Given;
-use ptx_hazards::{Budget, Class, Finding, Level, Rule, Verdict, check, read, shown as levels, witnesses};
+use ptx_hazards::{Budget, Claim, Class, Hazard, Level, Rule, check, read, shown as levels, witnesses};
 use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -146,8 +146,8 @@ fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fen
     let text = format!("{HEAD}{body}\nret;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
-    let claim = Finding::new("k", place(line), Verdict::Wrong, "a claim".to_owned());
-    let claim = Finding { rule: Some(rule), first: first.map(place), lacks_fence, ..claim };
+    let claim = Hazard::new("k", place(line), Claim::Wrong, "a claim".to_owned());
+    let claim = Hazard { rule: Some(rule), first: first.map(place), lacks_fence, ..claim };
     let all =
         witnesses(&module, "k", &[claim], &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     assert!(!all.found.is_empty(), "nothing is wrong with\n{text}");
@@ -171,8 +171,8 @@ fn witnesses_of_other_kinds() {
     let text = format!("{HEAD}{misused}\nret;\n}}\n");
     let module: Module = text.parse().expect("PTX");
     let place = |line: u32| module.first_on(HEAD.lines().count() as u32 + line).expect("an instruction");
-    let claim = Finding::new("k", place(4), Verdict::Wrong, "a claim".to_owned());
-    let claims = [Finding { rule: Some(Rule::R3), first: Some(place(2)), ..claim }];
+    let claim = Hazard::new("k", place(4), Claim::Wrong, "a claim".to_owned());
+    let claims = [Hazard { rule: Some(Rule::R3), first: Some(place(2)), ..claim }];
     let all =
         witnesses(&module, "k", &claims, &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");

@@ -1,7 +1,7 @@
 //! Groups of copies and of products, in loops over rings: nothing is wrong with a kernel, and without a line that ends in
 //! `// R7` or another rule, this rule says so. A line that ends in `// not needed` may go.
 
-use ptx_hazards::{Verdict, check, read};
+use ptx_hazards::{Claim, check, read};
 use ptx_isa::Module;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n\
@@ -11,10 +11,10 @@ const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .sha
 fn wrong(text: &str) -> Vec<(String, u32, u32)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings);
-    let found = found.filter(|finding| finding.verdict != Verdict::Note);
+    let found = found.filter(|finding| finding.claim != Claim::Note);
     found
         .map(|finding| {
-            let rule = finding.rule.map_or_else(|| finding.message.clone(), |rule| rule.to_string());
+            let rule = finding.rule.map_or_else(|| finding.message.to_string(), |rule| rule.to_string());
             (rule, finding.first.map_or(0, |first| first.line), finding.at.line)
         })
         .collect()

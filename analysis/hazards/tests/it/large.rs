@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_hazards::{Budget, Kernel, Report, Verdict, check, check_within, read};
+use ptx_hazards::{Budget, Claim, Kernel, Report, check, check_within, read};
 use ptx_isa::{Module, Stop};
 
 /// A kernel with an asynchronous copy, and a line in it many times.
@@ -26,8 +26,8 @@ fn too_many_events_are_not_checked() {
         let small = report(line, 1);
         assert!(small.findings.iter().all(|finding| finding.rule.is_some()), "{:?}", small.findings);
         let large = report(line, 60_000);
-        let verdicts: Vec<_> = large.findings.iter().map(|finding| (finding.rule, finding.verdict)).collect();
-        assert_eq!(verdicts, [(None, Verdict::NotChecked)]);
+        let verdicts: Vec<_> = large.findings.iter().map(|finding| (finding.rule, finding.claim)).collect();
+        assert_eq!(verdicts, [(None, Claim::NotChecked)]);
         assert_eq!(large.unchecked, large.synchronizations);
     }
 }
@@ -74,7 +74,7 @@ fn told_of_a_product() -> Kernel {
 #[test]
 fn more_paths_than_can_be_told_apart_are_followed_together() {
     let report = check(&told_of_a_product(), Default::default());
-    assert!(report.findings.iter().all(|finding| finding.verdict != Verdict::NotChecked), "{:?}", report.findings);
+    assert!(report.findings.iter().all(|finding| finding.claim != Claim::NotChecked), "{:?}", report.findings);
 }
 
 #[test]

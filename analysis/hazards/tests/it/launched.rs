@@ -1,7 +1,7 @@
 //! Rules R14 to R16 on small kernels: what is right is silent, and each mistake is found.
 
 use itertools::Itertools;
-use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -29,7 +29,7 @@ fn said(body: &str) -> Vec<(Rule, bool)> {
     let text = format!("{HEAD}{body}\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
-    let own = found.filter_map(|finding| Some((finding.rule?, finding.verdict == Verdict::Wrong)));
+    let own = found.filter_map(|finding| Some((finding.rule?, finding.claim == Claim::Wrong)));
     own.filter(|(rule, _)| *rule >= Rule::R14).dedup().collect()
 }
 

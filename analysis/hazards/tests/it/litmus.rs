@@ -1,6 +1,6 @@
 //! Findings as litmus tests. That the memory model finds the race in each, [`litmus`] sees to, and `programs` counts.
 
-use ptx_hazards::{Rule, Verdict, check, litmus, read};
+use ptx_hazards::{Claim, Rule, check, litmus, read};
 use ptx_isa::Module;
 use ptx_memory_model::{litmus::Litmus, ptx::readings::Readings};
 
@@ -34,8 +34,7 @@ fn test(rule: Rule, first: &str, second: &str, expected: &str) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{text}{error}"));
     let kernels = read(&module);
     let findings = check(&kernels[0], Readings::DEFAULT).findings;
-    let finding =
-        findings.iter().find(|of| of.verdict == Verdict::Wrong && of.rule == Some(rule) && of.first.is_some());
+    let finding = findings.iter().find(|of| of.claim == Claim::Wrong && of.rule == Some(rule) && of.first.is_some());
     let finding = finding.unwrap_or_else(|| panic!("{text}{findings:#?}"));
     let found = litmus(&kernels[0], finding, Readings::DEFAULT).unwrap_or_else(|| panic!("{text}{finding:#?}"));
     let text = found.to_string();

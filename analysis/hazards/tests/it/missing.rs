@@ -9,7 +9,9 @@ fn findings(body: &str) -> Vec<(u32, u32, String)> {
     let text = format!("{head}{body}\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings);
-    found.map(|finding| (finding.first.map_or(0, |first| first.line), finding.at.line, finding.message)).collect()
+    found
+        .map(|finding| (finding.first.map_or(0, |first| first.line), finding.at.line, finding.message.to_string()))
+        .collect()
 }
 
 #[test]

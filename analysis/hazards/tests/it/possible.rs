@@ -1,6 +1,6 @@
 //! What cannot be told is said, and what can be told is not left out.
 
-use ptx_hazards::{Cause, Finding, Options, Verdict, check, read, read_with};
+use ptx_hazards::{Cause, Claim, Hazard, Options, check, read, read_with};
 use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -14,12 +14,12 @@ fn kernel(limit: &str, body: &str) -> Module {
     text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
-fn found(module: &Module, options: &Options, readings: Readings) -> Vec<Finding> {
+fn found(module: &Module, options: &Options, readings: Readings) -> Vec<Hazard> {
     read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings).collect()
 }
 
-fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Verdict, String)> {
-    found(module, options, readings).into_iter().map(|finding| (finding.verdict, finding.message)).collect()
+fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Claim, String)> {
+    found(module, options, readings).into_iter().map(|finding| (finding.claim, finding.message.to_string())).collect()
 }
 
 /// What is not known of the only finding; nothing if it is certain.
@@ -45,7 +45,7 @@ fn a_swizzled_address_has_its_base() {
     for base in ["", "add.u32 %a, %a, 1023;\nand.b32 %a, %a, -1024;\n"] {
         let of = |fence| said(&swizzled(base, fence), &Options::default(), Readings::DEFAULT);
         let before = of("");
-        assert!(matches!(&before[..], [(Verdict::Wrong, message)] if message.contains("no proxy fence")), "{before:?}");
+        assert!(matches!(&before[..], [(Claim::Wrong, message)] if message.contains("no proxy fence")), "{before:?}");
         assert_eq!(of("fence.proxy.async.shared::cta;\n"), []);
     }
 }
@@ -58,7 +58,7 @@ fn the_size_of_a_cta_is_not_guessed() {
     let module = kernel("", body);
     let open = said(&module, &Options::default(), Readings::DEFAULT);
     assert!(
-        matches!(&open[..], [(Verdict::NotChecked, message)] if message.contains("more than 128 threads")),
+        matches!(&open[..], [(Claim::NotChecked, message)] if message.contains("more than 128 threads")),
         "{open:?}"
     );
     let block = |threads| Options {
@@ -67,7 +67,7 @@ fn the_size_of_a_cta_is_not_guessed() {
     };
     assert_eq!(said(&module, &block(128), Readings::DEFAULT), []);
     let large = said(&module, &block(256), Readings::DEFAULT);
-    assert!(matches!(&large[..], [(Verdict::Wrong, _)]), "{large:?}");
+    assert!(matches!(&large[..], [(Claim::Wrong, _)]), "{large:?}");
 }
 
 /// Two rows that each thread copies 16 bytes of, a write behind them in memory, and a read of what other threads have copied.
@@ -91,7 +91,7 @@ fn rows_of_copies_say_how_many_threads_there_are() {
     assert_eq!(said(&rows(2048, 4096, &right)), []);
     for wrong in [WAIT, BARRIER] {
         let found = said(&rows(2048, 4096, wrong));
-        assert!(matches!(&found[..], [(Verdict::Wrong, _)]), "{wrong}: {found:?}");
+        assert!(matches!(&found[..], [(Claim::Wrong, _)]), "{wrong}: {found:?}");
     }
     // With room for more threads than a CTA has, rows say nothing.
     assert_eq!(read(&rows(32768, 4096, &right))[0].most, None);
@@ -99,7 +99,7 @@ fn rows_of_copies_say_how_many_threads_there_are() {
     assert!(matches!(&open[..], [(_, message)] if message.contains("more than 256 threads")), "{open:?}");
     // A write that hits a row in a CTA that is not larger is one that does.
     let near = said(&rows(2048, 4000, &right));
-    assert!(matches!(&near[..], [(Verdict::Wrong, _)]), "{near:?}");
+    assert!(matches!(&near[..], [(Claim::Wrong, _)]), "{near:?}");
 }
 
 #[test]
@@ -156,11 +156,11 @@ fn a_scope_that_is_left_out_and_the_same_one_written_are_warnings() {
     };
     let r8 = |words: &str, readings| {
         let said = said(&kernel(".reqntid 32", &body(words)), &Options::default(), readings);
-        said.into_iter().find(|(_, message)| message.contains(".cluster")).map(|(verdict, _)| verdict)
+        said.into_iter().find(|(_, message)| message.contains(".cluster")).map(|(claim, _)| claim)
     };
     for words in ["", ".release.cta"] {
-        assert_eq!(r8(words, Readings::DEFAULT), Some(Verdict::Note), "{words}");
-        assert_eq!(r8(words, Readings::STRICT), Some(Verdict::Wrong), "{words}");
+        assert_eq!(r8(words, Readings::DEFAULT), Some(Claim::Note), "{words}");
+        assert_eq!(r8(words, Readings::STRICT), Some(Claim::Wrong), "{words}");
     }
     assert_eq!(r8(".release.cluster", Readings::DEFAULT), None);
 }
@@ -181,7 +181,7 @@ fn one_option_settles_one_finding() {
         (&finding.cause, help.as_deref()),
         (&Some(Cause::Block(Some(32))), Some("give --block THREADS, and it is settled"))
     );
-    assert!(finding.message.contains("and 1 more pair of accesses, as on line "), "{}", finding.message);
+    assert!(finding.message.to_string().contains("and 1 more pair of accesses, as on line "), "{}", finding.message);
     assert_eq!(finding.pairs().count(), 2);
     let block = Options { size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
     assert_eq!(found(&module, &block, Readings::DEFAULT), []);
@@ -222,5 +222,5 @@ fn what_skips_a_barrier_is_remembered_outside_of_loops() {
         found(&kernel(".reqntid 128", &body), &Options::default(), Readings::DEFAULT)
     };
     assert_eq!(of(0), []);
-    assert!(matches!(&of(2)[..], [Finding { verdict: Verdict::Wrong, .. }]), "{:?}", of(2));
+    assert!(matches!(&of(2)[..], [Hazard { claim: Claim::Wrong, .. }]), "{:?}", of(2));
 }

@@ -2,7 +2,7 @@
 //!
 //! Each kernel is silent as it is, and without the lines that end in `// needed` there is an error of a rule.
 
-use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -37,8 +37,8 @@ bar.sync 0;
 fn wrong(text: &str) -> Vec<(Rule, u32, String)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
-    let wrong = found.filter(|finding| finding.verdict == Verdict::Wrong);
-    wrong.filter_map(|finding| Some((finding.rule?, finding.at.line, finding.message))).collect()
+    let wrong = found.filter(|finding| finding.claim == Claim::Wrong);
+    wrong.filter_map(|finding| Some((finding.rule?, finding.at.line, finding.message.to_string()))).collect()
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_hazards::{Finding, Report, Rule, Verdict, check, litmus, read};
+use ptx_hazards::{Claim, Hazard, Report, Rule, check, litmus, read};
 use ptx_isa::Module;
 use ptx_memory_model::{
     execution::Event,
@@ -101,7 +101,7 @@ pub fn model(text: &Text, readings: Readings) -> Result<Model, String> {
 
 /// What is found of two accesses of the threads. What is in front of them and behind them is in no program, and a note about one
 /// instruction is about what is not needed.
-fn findings(text: &Text, readings: Readings) -> Result<Vec<Finding>, String> {
+fn findings(text: &Text, readings: Readings) -> Result<Vec<Hazard>, String> {
     let kernel = text.kernel();
     let module: Module = kernel.parse().map_err(|error| format!("{kernel}{error}"))?;
     let reports = read(&module).iter().map(|kernel| check(kernel, readings)).collect::<Vec<Report>>();
@@ -109,21 +109,21 @@ fn findings(text: &Text, readings: Readings) -> Result<Vec<Finding>, String> {
     let is_of_threads = |line: u32| text.thread(line).is_some();
     let is_asked =
         // That memory ends with its CTA is no matter of races.
-        |of: &Finding| (of.verdict, of.rule) != (Verdict::Note, Some(Rule::R7)) && is_of_threads(of.at.line) && of.first.map_or(of.verdict == Verdict::NotChecked, |first| is_of_threads(first.line));
+        |of: &Hazard| (of.claim, of.rule) != (Claim::Note, Some(Rule::R7)) && is_of_threads(of.at.line) && of.first.map_or(of.claim == Claim::NotChecked, |first| is_of_threads(first.line));
     Ok(findings.filter(is_asked).collect())
 }
 
 /// Whether the first thing that is wrong has a litmus test.
-fn has_test(text: &Text, findings: &[Finding], readings: Readings) -> Result<bool, String> {
+fn has_test(text: &Text, findings: &[Hazard], readings: Readings) -> Result<bool, String> {
     let kernel = text.kernel();
     let module: Module = kernel.parse().map_err(|error| format!("{kernel}{error}"))?;
-    let finding = findings.iter().find(|finding| finding.verdict == Verdict::Wrong);
+    let finding = findings.iter().find(|finding| finding.claim == Claim::Wrong);
     let test = read(&module).first().zip(finding).and_then(|(kernel, finding)| litmus(kernel, finding, readings));
     Ok(test.is_some())
 }
 
-fn any(findings: &[Finding], verdict: Verdict) -> bool {
-    findings.iter().any(|finding| finding.verdict == verdict)
+fn any(findings: &[Hazard], claim: Claim) -> bool {
+    findings.iter().any(|finding| finding.claim == claim)
 }
 
 impl Counts {
@@ -147,11 +147,11 @@ impl Counts {
         match model {
             Model::Races { lines, why } => {
                 of.races += 1;
-                let both = |of: &Finding| {
+                let both = |of: &Hazard| {
                     let own = [of.first.map(|first| first.line), Some(of.at.line)];
                     lines == own || lines == [own[1], own[0]]
                 };
-                if any(&findings, Verdict::Wrong) {
+                if any(&findings, Claim::Wrong) {
                     of.found += 1;
                     let has_test = has_test(text, &findings, readings)?;
                     of.tests += u64::from(has_test);
@@ -165,7 +165,7 @@ impl Counts {
                 } else if findings.iter().any(both) {
                     of.warned += 1;
                     self.mend(text, index, profile, readings, findings)?;
-                } else if any(&findings, Verdict::NotChecked) {
+                } else if any(&findings, Claim::NotChecked) {
                     of.not_checked += 1;
                 } else {
                     let [first, second] = lines.map(word);
@@ -175,9 +175,9 @@ impl Counts {
             Model::RacesOtherwise => of.races_otherwise += 1,
             Model::Ordered => {
                 of.ordered += 1;
-                of.ordered_not_checked += u64::from(any(&findings, Verdict::NotChecked));
-                if let Some(Finding { rule, at, first, message, .. }) =
-                    findings.iter().find(|finding| finding.verdict != Verdict::NotChecked)
+                of.ordered_not_checked += u64::from(any(&findings, Claim::NotChecked));
+                if let Some(Hazard { rule, at, first, message, .. }) =
+                    findings.iter().find(|finding| finding.claim != Claim::NotChecked)
                 {
                     of.false_findings += 1;
                     let (first, second) = (word(first.map(|first| first.line)), word(Some(at.line)));
@@ -199,7 +199,7 @@ impl Counts {
         index: usize,
         profile: &str,
         readings: Readings,
-        mut found: Vec<Finding>,
+        mut found: Vec<Hazard>,
     ) -> Result<(), String> {
         let mut mended = text.clone();
         for _ in 0..ROUNDS {

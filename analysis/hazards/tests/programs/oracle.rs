@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use libtest_mimic::Failed;
-use ptx_execute::{FindingKind, Options};
+use ptx_execute::{FaultKind, Options};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::reported::{Class, race, run};
@@ -85,7 +85,7 @@ fn executed(text: &Text) -> Result<Option<Option<[u32; 2]>>, String> {
         }
         match report.findings.iter().find(|finding| finding.kind.ends()) {
             None => ends = true,
-            Some(finding) if finding.kind == FindingKind::Hang => {}
+            Some(finding) if finding.kind == FaultKind::Hang => {}
             Some(finding) => return Err(format!("{kernel}{finding}")),
         }
     }

@@ -97,10 +97,10 @@ fn kept(set: Set, sample: usize) -> Result<(), Failed> {
     each(set, sample, None, &mut |verdict| {
         all += 1;
         match verdict {
-            Verdict::Same => {}
-            Verdict::Kept => changed += 1,
-            Verdict::Wrong(text) => wrong.push(text),
-            Verdict::Unknown => changed += 1,
+            Changed::Same => {}
+            Changed::Kept => changed += 1,
+            Changed::Wrong(text) => wrong.push(text),
+            Changed::Unknown => changed += 1,
         }
     });
     println!("{set}: {all} programs, {changed} rewritten");
@@ -115,7 +115,7 @@ fn kept(set: Set, sample: usize) -> Result<(), Failed> {
 fn shown(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
     let mut found = None;
     each(set, sample, Some(condition), &mut |verdict| {
-        if let Verdict::Wrong(text) = verdict {
+        if let Changed::Wrong(text) = verdict {
             found.get_or_insert(text);
         }
     });
@@ -124,7 +124,7 @@ fn shown(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-enum Verdict {
+enum Changed {
     /// Nothing is rewritten.
     Same,
     Kept,
@@ -135,7 +135,7 @@ enum Verdict {
 }
 
 /// What becomes of each program, by both mappings, where nothing is known of others and where all are known.
-fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut(Verdict)) {
+fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut(Changed)) {
     let mappings = mappings();
     let mut done = false;
     programs::each(set, EXPANSIONS[0].values(), (1, sample), &mut |_, source| {
@@ -146,13 +146,13 @@ fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut
             let Ok(program) = mapping.translate(source) else { continue };
             let verdict = one(source, &program, head, alone, without);
             // One is enough to show a condition.
-            done |= without.is_some() && matches!(verdict, Verdict::Wrong(_));
+            done |= without.is_some() && matches!(verdict, Changed::Wrong(_));
             say(verdict);
         }
     });
 }
 
-fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, without: Option<Condition>) -> Verdict {
+fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, without: Option<Condition>) -> Changed {
     let text = format!("{head}.address_size 64\n{}", written(program));
     let first = program.threads[0].place;
     let in_one = |scope| program.threads.iter().all(|thread| first.includes(scope, thread.place));
@@ -167,7 +167,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let rewritten_text = rewritten(without);
     // What a condition does not change is judged with all of them.
     if rewritten_text == text || without.is_some() && rewritten_text == rewritten(None) {
-        return Verdict::Same;
+        return Changed::Same;
     }
     let after = read(&rewritten_text, program);
     let limits = bounded(source, Limits::default());
@@ -175,10 +175,10 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let (old, new) = (states(program), states(&after));
     let known: HashSet<_> = old.states.iter().map(<[u64]>::to_vec).collect();
     match new.states.iter().find(|state| !known.contains(*state)) {
-        Some(_) if old.unknown.is_some() => Verdict::Unknown,
-        Some(state) => Verdict::Wrong(format!("{text}\n{rewritten_text}\n{state:?}")),
-        None if new.unknown.is_some() => Verdict::Unknown,
-        None => Verdict::Kept,
+        Some(_) if old.unknown.is_some() => Changed::Unknown,
+        Some(state) => Changed::Wrong(format!("{text}\n{rewritten_text}\n{state:?}")),
+        None if new.unknown.is_some() => Changed::Unknown,
+        None => Changed::Kept,
     }
 }
 

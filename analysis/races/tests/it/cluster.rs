@@ -1,13 +1,13 @@
 //! Shared memory of other CTAs of a cluster, and barriers of the cluster; and mutants of what is proved.
 
 use ptx_isa::Module;
-use ptx_races::check::{Options, Verdict, check as check_module};
+use ptx_races::check::{Options, Outcome, check as check_module};
 
 use crate::mutants;
 
 /// `%r1` is `%tid.x`, `%r2` the rank of the CTA in its cluster, `%r3` that of the next one, `%rd2` the word of the thread in `buf`, `%rd3` the
 /// same in the next CTA, `%rd4` the word of the thread in `out`.
-fn verdict(head: &str, body: &str) -> (Verdict, String) {
+fn verdict(head: &str, body: &str) -> (Outcome, String) {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n.reqntid 64, 1, 1\n{head}\n{{\n\
          .shared .align 4 .b8 buf[1024];\n.shared .align 4 .b8 other[256];\n.reg .pred %p<8>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n\
@@ -19,7 +19,7 @@ fn verdict(head: &str, body: &str) -> (Verdict, String) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let options = Options::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
-    (report.verdict, format!("{:?}", report.findings))
+    (report.verdict, format!("{:?}", report.obstacles))
 }
 
 /// How many CTAs a cluster has: two, three, or as the launch says.
@@ -87,9 +87,9 @@ fn addresses_of_32_bits() {
     );
     // Each CTA writes to another one.
     let apart = body.replace("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;");
-    assert_eq!(verdict(HEADS[0], &apart).0, Verdict::Free);
+    assert_eq!(verdict(HEADS[0], &apart).0, Outcome::Free);
     let (same, why) = verdict(HEADS[0], &apart.replace("%r9, %r3;", "%r9, 0;"));
-    assert_ne!(same, Verdict::Free, "{why}");
+    assert_ne!(same, Outcome::Free, "{why}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn rounds() {
             (sync(), "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nEND:\n"),
         ],
     );
-    assert_eq!(verdict(HEADS[0], &of("")).0, Verdict::Race);
+    assert_eq!(verdict(HEADS[0], &of("")).0, Outcome::Race);
 }
 
 /// What is global is in order within a cluster, and not beyond.
@@ -170,24 +170,24 @@ fn global_memory() {
     let word = "xor.b32 %r9, %r6, 64;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\n";
     let body = format!("{word}st.global.u32 [%rd4], %r1;\n{}ld.global.u32 %r8, [%rd8];\n", sync());
     let is = |head: &str, body: &str| verdict(head, body).0;
-    assert_eq!(is(HEADS[0], &body), Verdict::Free);
-    assert_eq!(is(HEADS[0], &body.replace(sync(), "bar.sync 0;\n")), Verdict::Race);
+    assert_eq!(is(HEADS[0], &body), Outcome::Free);
+    assert_eq!(is(HEADS[0], &body.replace(sync(), "bar.sync 0;\n")), Outcome::Race);
     assert_eq!(
         is(HEADS[0], &body.replace(sync(), "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n")),
-        Verdict::Race
+        Outcome::Race
     );
     // The other CTA is of another cluster.
-    assert_eq!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Verdict::Race);
-    assert_eq!(is(HEADS[1], &body), Verdict::Race);
-    assert_eq!(is(HEADS[2], &body), Verdict::Race);
-    assert_eq!(is("", &body), Verdict::Race);
+    assert_eq!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Outcome::Race);
+    assert_eq!(is(HEADS[1], &body), Outcome::Race);
+    assert_eq!(is(HEADS[2], &body), Outcome::Race);
+    assert_eq!(is("", &body), Outcome::Race);
     // An atomic reaches its cluster.
     let atomic = "red.relaxed.cluster.global.add.u32 [%rd1], 1;\n";
-    assert_eq!(is(HEADS[0], atomic), Verdict::Race);
+    assert_eq!(is(HEADS[0], atomic), Outcome::Race);
     let own = "mov.u32 %r9, %clusterid.x;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\nred.relaxed.cluster.global.add.u32 [%rd8], 1;\n";
-    assert_eq!(is(HEADS[0], own), Verdict::Free);
-    assert_eq!(is(HEADS[1], own), Verdict::Free);
-    assert_eq!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Verdict::Race);
+    assert_eq!(is(HEADS[0], own), Outcome::Free);
+    assert_eq!(is(HEADS[1], own), Outcome::Free);
+    assert_eq!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Outcome::Race);
 }
 
 /// The CTAs of a cluster lie beside each other in more than one direction.
@@ -195,12 +195,12 @@ fn global_memory() {
 fn two_directions() {
     let body = format!("st.shared::cluster.u32 [%rd3], %r2;\n{}ld.shared.u32 %r8, [%rd2];\n", sync());
     let head = ".reqnctapercluster 2, 2, 1";
-    assert_eq!(verdict(head, &body).0, Verdict::Free);
+    assert_eq!(verdict(head, &body).0, Outcome::Free);
     // Two CTAs of each four have the same place, and write there.
     let column = body.replacen(
         "st.shared",
         "mov.u32 %r9, %cluster_ctaid.x;\nmapa.shared::cluster.u64 %rd3, %rd2, %r9;\nst.shared",
         1,
     );
-    assert_eq!(verdict(head, &column).0, Verdict::Race);
+    assert_eq!(verdict(head, &column).0, Outcome::Race);
 }

@@ -1,11 +1,11 @@
 //! Barriers of the grid, and mutants of them.
 
 use ptx_isa::{LaunchSize, Module};
-use ptx_races::check::{Options, Verdict, check as check_module};
+use ptx_races::check::{Options, Outcome, check as check_module};
 
 use crate::mutants;
 
-fn verdict(body: &str) -> (Verdict, String) {
+fn verdict(body: &str) -> (Outcome, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 count)\n.reqntid 64, 1, 1\n{{\n\
          .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\nld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [count];\n{body}\nret;\n}}\n"
@@ -13,7 +13,7 @@ fn verdict(body: &str) -> (Verdict, String) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let options = Options { size: LaunchSize { grid: Some([3, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
-    (report.verdict, format!("{:?}", report.findings))
+    (report.verdict, format!("{:?}", report.obstacles))
 }
 
 /// See [`mutants::check`].
@@ -101,9 +101,9 @@ fn two_barriers() {
     check(&body, 6, MUTANTS);
     // Each of both is needed.
     let second = body.replacen(&sync(1), "", 1);
-    assert_eq!(verdict(&second).0, Verdict::Race);
+    assert_eq!(verdict(&second).0, Outcome::Race);
     let first = body.replacen(&sync(0), "", 1);
-    assert_eq!(verdict(&first).0, Verdict::Race);
+    assert_eq!(verdict(&first).0, Outcome::Race);
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn rounds() {
         )
     };
     check(&of(&sync(1)), 6, MUTANTS);
-    assert_eq!(verdict(&of("")).0, Verdict::Race);
+    assert_eq!(verdict(&of("")).0, Outcome::Race);
     // A CTA has more rounds than another one.
     let uneven = of(&sync(1)).replace("%p4, %r13, 9;", "%p4, %r13, %r2;");
-    assert_eq!(verdict(&uneven).0, Verdict::Open);
+    assert_eq!(verdict(&uneven).0, Outcome::Open);
 }
 
 /// Where some CTAs do not come to a barrier of the grid, the kernel is not free, also where nothing needs the barrier.
@@ -127,9 +127,9 @@ fn rounds() {
 fn a_barrier_for_some_ctas() {
     let of =
         |guard: &str| format!("{BEGIN}st.global.u32 [%rd5], 1;\n{guard}{}OVER:\nst.global.u32 [%rd5], 2;", sync(0));
-    assert_eq!(verdict(&of("")).0, Verdict::Free);
+    assert_eq!(verdict(&of("")).0, Outcome::Free);
     for guard in ["setp.eq.u32 %p3, %r2, 1;\n@%p3 bra OVER;\n", "setp.gt.u32 %p3, %r2, 1;\n@%p3 ret;\n"] {
         let (some, why) = verdict(&of(guard));
-        assert!(matches!(some, Verdict::Open | Verdict::Divergent), "{some}: {why}");
+        assert!(matches!(some, Outcome::Open | Outcome::Divergent), "{some}: {why}");
     }
 }

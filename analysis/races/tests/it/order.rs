@@ -1,12 +1,12 @@
 //! Protocols whose order is proved by values and by locks. No mutant of them is proved.
 
 use ptx_isa::Module;
-use ptx_races::check::{Options, Verdict, check as check_module};
+use ptx_races::check::{Options, Outcome, check as check_module};
 
 use crate::mutants;
 
 /// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`, `%p0` says that the thread is not the first of its CTA.
-fn verdict(body: &str) -> (Verdict, String) {
+fn verdict(body: &str) -> (Outcome, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flag)\n.reqntid 32, 1, 1\n{{\n\
          .shared .align 4 .b8 word[8];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n\
@@ -16,7 +16,7 @@ fn verdict(body: &str) -> (Verdict, String) {
     let module: Module = text.parse().expect("PTX");
     let options = Options::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
-    (report.verdict, format!("{:?}", report.findings))
+    (report.verdict, format!("{:?}", report.obstacles))
 }
 
 /// See [`mutants::check`].
@@ -71,10 +71,10 @@ fn a_message() {
     );
     // Many writers of different messages.
     let many = MESSAGE.replace("setp.ne.u32 %p1, %r2, 0;", "setp.gt.u32 %p1, %r2, 1;");
-    assert_eq!(verdict(&many).0, Verdict::Race);
+    assert_eq!(verdict(&many).0, Outcome::Race);
     // A message that an unknown thread writes.
     let other = MESSAGE.replace("READER:", "READER:\natom.relaxed.gpu.global.exch.b32 %r5, [%rd2], %r2;");
-    assert_eq!(verdict(&other).0, Verdict::Race);
+    assert_eq!(verdict(&other).0, Outcome::Race);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn messages_in_rounds() {
     );
     // The other one first: each flag is written in front of a barrier that is in front of the element.
     let other = ROUNDS.replace("[%rd2+40];", "[%rd2+32];");
-    assert_eq!(verdict(&other).0, Verdict::Race);
+    assert_eq!(verdict(&other).0, Outcome::Race);
 }
 
 #[test]
@@ -599,7 +599,7 @@ fn more_stores_than_a_byte_counts() {
     let stores: String = (2..300).map(|at| format!("st.relaxed.gpu.global.u32 [%rd2+{}], 1;\n", at * 4)).collect();
     let message = MESSAGE.replace("st.global.u32 [%rd1], 42;\n", &format!("{stores}st.global.u32 [%rd1], 42;\n"));
     let (is, why) = verdict(&message);
-    assert_eq!(is, Verdict::Free, "{why}");
+    assert_eq!(is, Outcome::Free, "{why}");
 }
 
 /// Of all CTAs, the last one to arrive reads what the others have written.
@@ -666,7 +666,7 @@ fn the_last_block() {
     // Each thread's fence behind the barrier comes too late: the first thread has arrived, and read, without one.
     let late =
         fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");
-    assert_eq!(verdict(&late).0, Verdict::Race);
+    assert_eq!(verdict(&late).0, Outcome::Race);
     // A grid of two directions.
     let plane = LAST
         .replace("add.s64 %rd5, %rd1, %rd4;", "mov.u32 %r9, %ctaid.y;\ncvt.u64.u32 %rd9, %r9;\nshl.b64 %rd9, %rd9, 33;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd5, %rd5, %rd9;")
@@ -677,9 +677,9 @@ fn the_last_block() {
         .replace("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;")
         .replace("st.global.u32 [%rd5], %r2;", "@%p0 bra ARRIVE;\nst.global.u32 [%rd5], %r2;\nARRIVE:")
         .replace("setp.eq.u32 %p2", "@%p0 bra JOIN;\nsetp.eq.u32 %p2");
-    assert_eq!(verdict(&twice).0, Verdict::Race);
+    assert_eq!(verdict(&twice).0, Outcome::Race);
     let once = twice.replace("setp.gt.u32 %p1, %r1, 1;", "setp.gt.u32 %p1, %r1, 0;");
-    assert_eq!(verdict(&once).0, Verdict::Free, "{once}");
+    assert_eq!(verdict(&once).0, Outcome::Free, "{once}");
     let wrapped =
         LAST.replace("add.u32 %r4, [%rd2], 1;", "inc.u32 %r4, [%rd2], %r3;").replace("st.global.u32 [%rd2], 0;", "");
     check(&wrapped, 1, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
 use ptx_isa::{
     FullSize, LaunchSize, Module, Stop,
     flat::{self, Flat, Library},
@@ -597,10 +597,10 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
         let is_wrong = |kind| {
             matches!(
                 kind,
-                FindingKind::Race | FindingKind::SameValue | FindingKind::DivergentBarrier | FindingKind::BarrierCount
-            ) || kind == FindingKind::Hang && waits_at_barriers
+                FaultKind::Race | FaultKind::SameValue | FaultKind::DivergentBarrier | FaultKind::BarrierCount
+            ) || kind == FaultKind::Hang && waits_at_barriers
         };
-        if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
+        if let Some(found) = report.obstacles.iter().find(|found| is_wrong(found.kind)) {
             return Some(format!(
                 "{found} at lines {:?} and {}",
                 found.other.as_ref().map(|site| site.at.line),

@@ -2,7 +2,7 @@
 
 use ptx_isa::Module;
 use ptx_races::{
-    check::{Options, Report, Verdict, check as check_module},
+    check::{Options, Outcome, Report, check as check_module},
     remedy::{BARRIER, Change},
 };
 
@@ -26,8 +26,8 @@ fn report(text: &str) -> Report {
 fn check(body: &str, expected: &[&str]) {
     let text = text(body);
     let report = report(&text);
-    assert_eq!(report.verdict, Verdict::Race, "{:?}\n{body}", report.findings);
-    for finding in report.findings.iter().filter(|finding| finding.witness.is_some()) {
+    assert_eq!(report.verdict, Outcome::Race, "{:?}\n{body}", report.obstacles);
+    for finding in report.obstacles.iter().filter(|finding| finding.witness.is_some()) {
         let remedy = finding.remedy.as_ref().unwrap_or_else(|| panic!("no remedy: {finding:?}\n{body}"));
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let mut said = Vec::new();
@@ -49,7 +49,7 @@ fn check(body: &str, expected: &[&str]) {
         assert_eq!(said, expected, "{body}");
         assert!(remedy.mends_all);
         let mended = lines.join("\n");
-        assert_eq!(self::report(&mended).verdict, Verdict::Free, "{mended}");
+        assert_eq!(self::report(&mended).verdict, Outcome::Free, "{mended}");
     }
 }
 
@@ -112,7 +112,7 @@ fn barriers() {
 fn what_no_ordering_mends() {
     let both = text("@%p0 bra DONE;\nst.global.u32 [%rd1], %r2;");
     let report = report(&both);
-    assert!(report.findings.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");
+    assert!(report.obstacles.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");
 }
 
 /// A barrier is said where a person can write it: not at the head of a loop, since before the head it would be outside of the loop.
@@ -125,9 +125,9 @@ fn places_in_a_source() {
          ld.shared.u32 %r6, [%rd7];\nst.shared.u32 [%rd6], %r6;\nNEXT:\n.loc 1 5 20\nshr.u32 %r5, %r5, 1;\nbra L;",
     );
     let report = report(&text);
-    assert_eq!(report.verdict, Verdict::Race, "{:?}", report.findings);
+    assert_eq!(report.verdict, Outcome::Race, "{:?}", report.obstacles);
     let lines: Vec<&str> = text.lines().collect();
-    let remedies = report.findings.iter().filter_map(|finding| finding.remedy.as_ref());
+    let remedies = report.obstacles.iter().filter_map(|finding| finding.remedy.as_ref());
     let places = remedies.flat_map(|remedy| &remedy.changes).map(|change| lines[change.at().line as usize - 1]);
     let places: Vec<&str> = places.collect();
     assert!(!places.is_empty() && places.iter().all(|place| *place == "setp.ge.u32 %p3, %r1, %r5;"), "{places:?}");

@@ -3,20 +3,20 @@
 use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::{
     assumption::Assumption,
-    check::{Options, Report, Verdict, check as check_module},
+    check::{Options, Outcome, Report, check as check_module},
 };
 use strum::IntoEnumIterator;
 
 use crate::mutants;
 
-const FREE: &[Verdict] = &[Verdict::Free];
-const RACE: &[Verdict] = &[Verdict::Race];
-const DIVERGENT: &[Verdict] = &[Verdict::Divergent];
-const OPEN: &[Verdict] = &[Verdict::Open];
+const FREE: &[Outcome] = &[Outcome::Free];
+const RACE: &[Outcome] = &[Outcome::Race];
+const DIVERGENT: &[Outcome] = &[Outcome::Divergent];
+const OPEN: &[Outcome] = &[Outcome::Open];
 
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
 /// `out` in global memory with the number of the thread in the grid.
-fn verdict(body: &str) -> (Verdict, String) {
+fn verdict(body: &str) -> (Outcome, String) {
     verdict_of(body, sized([64, 1, 1], Some([2, 1, 1])))
 }
 
@@ -25,9 +25,9 @@ fn sized(block: Dim3, grid: Option<Dim3>) -> Options {
     Options { size: LaunchSize { block: Some(block), grid, ..LaunchSize::default() }, ..Options::default() }
 }
 
-fn verdict_of(body: &str, options: Options) -> (Verdict, String) {
+fn verdict_of(body: &str, options: Options) -> (Outcome, String) {
     let report = report_of(body, options);
-    (report.verdict, format!("{:?}", report.findings))
+    (report.verdict, format!("{:?}", report.obstacles))
 }
 
 fn report_of(body: &str, options: Options) -> Report {
@@ -44,14 +44,14 @@ fn report_of(body: &str, options: Options) -> Report {
 }
 
 #[track_caller]
-fn check(body: &str, expected: &[Verdict]) {
+fn check(body: &str, expected: &[Outcome]) {
     let (verdict, why) = verdict(body);
     assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
 /// The same of launches of all sizes.
 #[track_caller]
-fn check_all(body: &str, expected: &[Verdict]) {
+fn check_all(body: &str, expected: &[Outcome]) {
     let (verdict, why) = verdict_of(body, Options::default());
     assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
@@ -154,7 +154,7 @@ fn barriers_order() {
     check(&exchange("bar.arrive 0, 64;"), RACE);
     check(&exchange(""), RACE);
     check(&exchange("bar.warp.sync -1;"), FREE);
-    check(&exchange("bar.sync 1, 32;"), &[Verdict::Race, Verdict::Open, Verdict::Divergent]);
+    check(&exchange("bar.sync 1, 32;"), &[Outcome::Race, Outcome::Open, Outcome::Divergent]);
     check(&exchange("membar.cta;"), RACE);
     // Threads that exit are not waited for; those that wait elsewhere are.
     check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", FREE);
@@ -309,7 +309,7 @@ fn wide_indices_that_are_joined_by_bits() {
         )
     };
     let of = |shift| verdict_of(&of(shift), sized([64, 1, 1], None)).0;
-    assert_eq!([6, 5].map(of), [Verdict::Free, Verdict::Race]);
+    assert_eq!([6, 5].map(of), [Outcome::Free, Outcome::Race]);
 }
 
 /// A lane is the number of its thread in the CTA, row by row, modulo 32.
@@ -326,7 +326,7 @@ fn lanes_are_numbers_of_threads() {
     let rows = "mov.u32 %r5, %laneid;\nmov.u32 %r6, %tid.y;\nand.b32 %r6, %r6, -2;\nmad.lo.u32 %r5, %r6, 16, %r5;\n\
                 mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
     let of = |block| verdict_of(rows, sized(block, Some([1; 3])));
-    assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Verdict::Free, Verdict::Race]);
+    assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Outcome::Free, Outcome::Race]);
 }
 
 /// Variables of two blocks of one function are two, also where they have one name.
@@ -357,13 +357,13 @@ fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
         RACE,
     );
     let (verdict, _) = verdict(&together("add.u32 %r5, %r5, %r1;"));
-    assert_eq!(verdict, Verdict::Open);
+    assert_eq!(verdict, Outcome::Open);
 }
 
 #[test]
 fn what_is_not_followed_is_open() {
     let (verdict, why) = verdict("sust.b.1d.b32.trap [%rd1, {%r1}], %r1;");
-    assert_eq!(verdict, Verdict::Open, "{why}");
+    assert_eq!(verdict, Outcome::Open, "{why}");
     assert!(why.contains("NotFollowed"), "{why}");
 }
 
@@ -400,8 +400,8 @@ fn launches_of_all_sizes() {
         )
     };
     let block = sized([32, 8, 1], None);
-    assert_eq!(verdict_of(&rows(16), block.clone()).0, Verdict::Free);
-    assert_eq!(verdict_of(&rows(15), block).0, Verdict::Race);
+    assert_eq!(verdict_of(&rows(16), block.clone()).0, Outcome::Free);
+    assert_eq!(verdict_of(&rows(15), block).0, Outcome::Race);
 }
 
 /// The page of the book says where each assumption is needed.
@@ -438,7 +438,7 @@ fn barriers_of_a_warp_order_its_threads() {
     check(&rounds(""), RACE);
     // Threads of two rows are one warp, of four rows they are not.
     let plane = "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, 16, %r1;\nxor.b32 %r5, %r7, 16;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];";
-    let of = |body: &str, expected: &[Verdict]| {
+    let of = |body: &str, expected: &[Outcome]| {
         let (is, why) = verdict_of(body, sized([16, 4, 1], Some([2, 1, 1])));
         assert!(expected.contains(&is), "{is}: {why}\n{body}");
     };
@@ -483,14 +483,14 @@ fn shared_memory_of_another_cta() {
 }
 
 /// The verdict for two CTAs of 128 threads.
-fn of_two(body: &str) -> (Verdict, String) {
+fn of_two(body: &str) -> (Outcome, String) {
     verdict_of(body, sized([128, 1, 1], Some([2, 1, 1])))
 }
 
 /// In a CTA of 128 threads, two warps write and two read.
 #[test]
 fn barriers_of_some_threads() {
-    let of = |body: &str, expected: &[Verdict]| {
+    let of = |body: &str, expected: &[Outcome]| {
         let (is, why) = of_two(body);
         assert!(expected.contains(&is), "{is} and not {expected:?}: {why}\n{body}");
     };
@@ -617,7 +617,7 @@ fn a_wait_for_memory_is_no_divergence() {
         "ld.volatile.global.u32 %r5, [%rd1];",
         "atom.global.cas.b32 %r5, [%rd1], 77777, 1;",
     ] {
-        check(&of(read), &[Verdict::Race, Verdict::Open]);
+        check(&of(read), &[Outcome::Race, Outcome::Open]);
     }
     // Two warps wait at two barriers, each for the other.
     let both = "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra SECOND;\nbar.sync 1, 64;\nbar.arrive 2, 64;\nbra END;\nSECOND:\nbar.sync 2, 64;\nbar.arrive 1, 64;\nEND:";
@@ -638,7 +638,7 @@ fn a_computed_mask_is_an_assumption() {
         let body =
             format!("setp.ge.u32 %p1, %r1, %r0;\nactivemask.b32 %r6;\n{instruction}\nst.global.u32 [%rd3], %r1;");
         let report = report_of(&body, sized([64, 1, 1], Some([2, 1, 1])));
-        assert_eq!(report.verdict, Verdict::Free, "{instruction}");
+        assert_eq!(report.verdict, Outcome::Free, "{instruction}");
         assert!(report.assumptions.contains(&Assumption::Lanes.to_string()), "{instruction}");
     }
 }
@@ -702,10 +702,10 @@ fn pointers_that_are_made_of_others() {
         "and.b64 %rd4, %rd1, -128;",
         "or.b64 %rd4, %rd1, 4;",
     ] {
-        assert_ne!(of(pointer), Verdict::Free, "{pointer}");
+        assert_ne!(of(pointer), Outcome::Free, "{pointer}");
     }
     // An index of 32 bits is not a pointer.
-    assert_eq!(of("cvt.u64.u32 %rd4, %r1;"), Verdict::Free);
+    assert_eq!(of("cvt.u64.u32 %rd4, %r1;"), Outcome::Free);
 }
 
 /// An address of 32 bits is one of shared memory, whatever is added to it.
@@ -730,7 +730,7 @@ fn a_parameter_that_points_to_shared_memory() {
         )
     };
     let (is, why) = verdict(&of("ld.u32"));
-    assert_ne!(is, Verdict::Free, "{why}");
+    assert_ne!(is, Outcome::Free, "{why}");
     check(&of("ld.global.u32"), FREE);
 }
 

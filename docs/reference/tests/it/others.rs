@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_atomics_conformance::{Language, Verdict};
+use ptx_atomics_conformance::{Grade, Language};
 use ptx_atomics_reference::{
     name, operations,
     others::{find, is_shown, measured},
@@ -50,11 +50,11 @@ fn every_line_is_of_the_reference() {
         assert!(operations.contains(&((*op).to_owned(), (*ty).to_owned())), "{op} of {ty}");
         for one in all {
             compilers.insert(one.compiler);
-            let verdict: Result<Verdict, _> = one.verdict.parse();
+            let verdict: Result<Grade, _> = one.verdict.parse();
             assert!(verdict.is_ok() || one.verdict == "not-judged", "{one:?}");
             assert_eq!(
                 one.ptx.is_empty(),
-                matches!(verdict, Ok(Verdict::Crash | Verdict::CompilerError | Verdict::Value)),
+                matches!(verdict, Ok(Grade::Crash | Grade::CompilerError | Grade::Value)),
                 "{one:?}"
             );
         }

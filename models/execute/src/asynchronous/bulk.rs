@@ -11,7 +11,7 @@ use crate::{
     learned::Told,
     machine::{Cta, Machine},
     memory::{Region, number},
-    report::FindingKind,
+    report::FaultKind,
     shadow::Info,
     warp::Warp,
 };
@@ -29,7 +29,7 @@ impl Machine<'_> {
         {
             let [to, from] = addresses;
             let message = format!("a copy of {bytes} bytes from {from:#x} to {to:#x}, which are no multiples of 16");
-            self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let (left, right) =
             [Role::IgnoredLeft, Role::IgnoredRight].map(|role| self.number(cta, warp, at, of, role) & 0xf).into();
@@ -241,7 +241,7 @@ impl Machine<'_> {
             let Some(pc) = pc else { continue };
             let message = "the CTA ends while the operation may still read its shared memory".to_owned();
             let help = Some("`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` before the end".into());
-            self.find(cta, FindingKind::Unfinished, thread, pc, None, None, message, help);
+            self.find(cta, FaultKind::Unfinished, thread, pc, None, None, message, help);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     access::Lane,
     code::{Given, Operation, Source},
     machine::{Cta, Machine},
-    report::FindingKind,
+    report::FaultKind,
     shadow::Info,
     warp::Warp,
 };
@@ -47,7 +47,7 @@ impl Machine<'_> {
         let is_wrong = |address: u64| bytes > 0 && address & (bytes - 1) != 0;
         if is_wrong(address) || is_wrong(source) && wanted > 0 {
             let message = format!("a copy of {bytes} bytes from {source:#x} to {address:#x}, which are no multiples");
-            self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let epoch = cta.asynchronous.copies.entry(at.thread).or_default().start();
         let agent = self.agent(cta, Chain::Copy(at.thread), at.thread);

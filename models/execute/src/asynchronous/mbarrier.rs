@@ -13,7 +13,7 @@ use crate::{
     learned::Told,
     machine::{Cta, Machine},
     memory::Region,
-    report::FindingKind,
+    report::FaultKind,
     shadow::Info,
     sync::Message,
     warp::{Wait, Warp, each},
@@ -137,7 +137,7 @@ impl Machine<'_> {
         let name = self.place_name(place);
         if count == 0 || count > MOST {
             let message = format!("the mbarrier `{name}` is for {count} arrivals, where 1 to {MOST} are possible");
-            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name.clone()), message, None);
+            self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name.clone()), message, None);
         }
         if self.in_flight.barriers.contains_key(&key) {
             self.misused(cta, at, format!("`{name}` is initialized, and is an mbarrier already"));
@@ -198,7 +198,7 @@ impl Machine<'_> {
         if barrier.bytes.unsigned_abs() > MOST {
             let (place, owner) = (self.name_of_shared(key.1), key.0);
             let message = format!("the mbarrier `{place}` of CTA {owner} expects more than {MOST} bytes");
-            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(place), message, None);
+            self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(place), message, None);
         }
     }
 
@@ -235,7 +235,7 @@ impl Machine<'_> {
         if count > missing || count == 0 || count > MOST {
             let name = self.name_of_shared(key.1);
             let message = format!("{count} arrive at the mbarrier `{name}`, and {missing} are missing in its phase");
-            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
+            self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         }
         self.settle(key);
         state
@@ -333,7 +333,7 @@ impl Machine<'_> {
         if barrier.pending == 0 {
             let name = self.name_of_shared(key.1);
             let message = format!("one more arrives at the mbarrier `{name}`, and none is missing in its phase");
-            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
+            self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         } else {
             barrier.pending -= 1;
         }

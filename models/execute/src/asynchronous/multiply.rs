@@ -16,7 +16,7 @@ use crate::{
         wmma::WmmaFragment,
     },
     memory::number,
-    report::FindingKind,
+    report::FaultKind,
     shadow::Info,
     warp::{Group, Warp, each},
 };
@@ -114,7 +114,7 @@ impl Machine<'_> {
     ) -> Option<Vec<u8>> {
         if !address.is_multiple_of(bytes.max(1)) {
             let message = format!("address {address:#x} of a row is no multiple of {bytes} bytes");
-            self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let place = resolve(space, address);
         let clock = cta.order[at.thread as usize].clock.clone();

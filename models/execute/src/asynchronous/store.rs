@@ -9,7 +9,7 @@ use crate::{
     code::{Access, Address, Given, Operation, Source},
     machine::{Cta, Machine},
     memory::Region,
-    report::FindingKind,
+    report::FaultKind,
     shadow::Info,
     warp::Warp,
 };
@@ -163,7 +163,7 @@ impl Machine<'_> {
         }
         if word(0) & 1 == 0 {
             let message = "the place of a CTA is asked for, and none was taken".to_owned();
-            self.find(cta, FindingKind::Misuse, at.thread, at.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misuse, at.thread, at.pc, None, None, message, None);
         }
         let axis = ["get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z"];
         if let Some(axis) = axis.iter().position(|word| of.form.has(word)) {

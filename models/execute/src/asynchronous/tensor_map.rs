@@ -14,7 +14,7 @@ use crate::{
         tile::Chunk,
     },
     memory::Region,
-    report::{Detail, FindingKind, Remedy},
+    report::{Detail, FaultKind, Remedy},
     shadow::Info,
     warp::Warp,
 };
@@ -52,7 +52,7 @@ impl Machine<'_> {
         if offset % alignment != 0 {
             let message =
                 format!("shared memory of a tensor begins at {offset:#x}, which is no multiple of {alignment}");
-            self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
+            self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let (chunks, bytes) = match chunks(&map, mode, &coordinates, &offsets, offset as u32) {
             Ok(found) => found,
@@ -124,17 +124,7 @@ impl Machine<'_> {
         let name = self.place_name(place);
         let message = format!("the tensor map at `{name}` was made here, and is used without an acquire of its proxy");
         let help = Some(Remedy::TensorMapFence);
-        self.find_detailed(
-            cta,
-            FindingKind::Race,
-            at.thread,
-            at.pc,
-            None,
-            Some(name),
-            message,
-            help,
-            Detail::TensorMap,
-        );
+        self.find_detailed(cta, FaultKind::Race, at.thread, at.pc, None, Some(name), message, help, Detail::TensorMap);
     }
 
     /// `fence.proxy.tensormap::generic.acquire`

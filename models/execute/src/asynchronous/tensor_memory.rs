@@ -5,7 +5,7 @@ use crate::{
     clock::Clock,
     machine::{Cta, Machine},
     matrix::tensor::{COLUMNS, Cell, LANES, TensorMemory},
-    report::FindingKind,
+    report::FaultKind,
 };
 
 /// Lanes are looked at in groups of so many.
@@ -39,7 +39,7 @@ impl Machine<'_> {
             let (column, end) = (first.column, first.column + slice.columns);
             let message = format!("columns {column} to {end} of tensor memory are not all allocated");
             let place = Some(format!("tensor memory, column {column}"));
-            self.find(cta, FindingKind::OutOfBounds, thread, touch.record.info.step(), None, place, message, None);
+            self.find(cta, FaultKind::OutOfBounds, thread, touch.record.info.step(), None, place, message, None);
         }
         races.dedup();
         for earlier in races {
@@ -88,7 +88,7 @@ impl Machine<'_> {
         for (at, (columns, thread, pc)) in cta.asynchronous.tensor.allocated.clone() {
             let message = format!("{columns} columns of tensor memory from {at} on are not freed when the CTA ends");
             let help = Some("`tcgen05.dealloc` by a warp, behind a barrier of all that use it".into());
-            self.find(cta, FindingKind::TensorMemory, thread, pc, None, None, message, help);
+            self.find(cta, FaultKind::TensorMemory, thread, pc, None, None, message, help);
         }
     }
 }

@@ -8,14 +8,14 @@ use crate::{
     access::Lane,
     code::{Given, LANES, Op, Operation, Pc, Reg, Source, is_wgmma},
     exec::position,
-    finding::Who,
+    fault::Who,
     machine::{Cta, Machine},
     matrix::{
         element::Unsupported,
         shared::{Bytes, SharedMatrix, merge},
         wgmma::{Immediates, Wgmma},
     },
-    report::FindingKind,
+    report::{Detail, FaultKind},
     shadow::Info,
     warp::{Group, Wait, Warp, each},
 };
@@ -64,7 +64,17 @@ impl Machine<'_> {
         let message = "a register is accessed while `wgmma.mma_async` may still read or write it".to_owned();
         let place = Some("registers of `wgmma.mma_async`".to_owned());
         let help = Some(help.into());
-        self.find(cta, FindingKind::Race, warp.first, pc, Some((first, who)), place, message, help);
+        self.find_detailed(
+            cta,
+            FaultKind::Race,
+            warp.first,
+            pc,
+            Some((first, who)),
+            place,
+            message,
+            help,
+            Detail::Registers,
+        );
     }
 
     pub fn wgmma(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {

@@ -9,7 +9,7 @@ use super::{
     plan::Plan,
     simulate::{Held, Outcome},
 };
-use crate::{Finding, FindingKind, LaunchError, Note, Report};
+use crate::{Fault, FaultKind, LaunchError, Note, Report};
 
 /// What came of a plan.
 pub struct Found {
@@ -31,9 +31,9 @@ pub struct Found {
 
 /// A finding, and who found it.
 pub struct Shown {
-    pub finding: Finding,
+    pub finding: Fault,
     pub kernel: String,
-    pub level: Level,
+    pub level: Importance,
     pub seeds: Vec<u64>,
 }
 
@@ -56,18 +56,18 @@ pub struct Failed {
 /// What a finding is to its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Level {
+pub enum Importance {
     /// It ends the run, and says nothing of the kernel.
     Unknown,
     Wrong,
     Warning,
 }
 
-impl Level {
-    fn of(kind: FindingKind, races_are_warnings: bool) -> Self {
+impl Importance {
+    fn of(kind: FaultKind, races_are_warnings: bool) -> Self {
         match kind {
-            FindingKind::StepLimit | FindingKind::Unsupported => Self::Unknown,
-            FindingKind::Race if races_are_warnings => Self::Warning,
+            FaultKind::StepLimit | FaultKind::Unsupported => Self::Unknown,
+            FaultKind::Race if races_are_warnings => Self::Warning,
             kind if kind.is_warning() => Self::Warning,
             _ => Self::Wrong,
         }
@@ -117,17 +117,17 @@ impl Found {
         self.steps += report.steps;
         let kernel = self.plan.launches.get(launch).map(|launch| launch.kernel.clone()).unwrap_or_default();
         for finding in report.findings {
-            let places = |finding: &Finding| {
+            let places = |finding: &Fault| {
                 let places = [finding.other.as_ref().map_or(0, |other| other.at.line), finding.site.at.line];
                 if options.in_order { places } else { [places[0].min(places[1]), places[0].max(places[1])] }
             };
-            let key = |finding: &Finding| (finding.kind, places(finding));
+            let key = |finding: &Fault| (finding.kind, places(finding));
             let same = |shown: &&mut Shown| shown.kernel == kernel && key(&shown.finding) == key(&finding);
             match self.findings.iter_mut().find(same) {
                 Some(shown) if shown.seeds.last() == Some(&seed) => {}
                 Some(shown) => shown.seeds.push(seed),
                 None => {
-                    let level = Level::of(finding.kind, options.races_are_warnings);
+                    let level = Importance::of(finding.kind, options.races_are_warnings);
                     self.findings.push(Shown { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
                 }
             }
@@ -143,20 +143,21 @@ impl Found {
     pub fn status(&self) -> u8 {
         let has = |level| self.findings.iter().any(|shown| shown.level == level);
         match () {
-            () if !self.errors.is_empty() || has(Level::Unknown) => 2,
-            () if has(Level::Wrong) || !self.failed.is_empty() => 1,
+            () if !self.errors.is_empty() || has(Importance::Unknown) => 2,
+            () if has(Importance::Wrong) || !self.failed.is_empty() => 1,
             () => 0,
         }
     }
 
     /// The first seed with which something is wrong.
     pub fn failing_seed(&self) -> Option<u64> {
-        let findings = self.findings.iter().filter(|shown| shown.level != Level::Warning).map(|shown| &shown.seeds);
+        let findings =
+            self.findings.iter().filter(|shown| shown.level != Importance::Warning).map(|shown| &shown.seeds);
         findings.chain(self.failed.iter().map(|failed| &failed.seeds)).flatten().min().copied()
     }
 
     fn races(&self) -> usize {
-        self.findings.iter().filter(|shown| shown.finding.kind == FindingKind::Race).count()
+        self.findings.iter().filter(|shown| shown.finding.kind == FaultKind::Race).count()
     }
 
     /// What nobody has asked for, in one line.
@@ -174,7 +175,7 @@ impl Found {
     /// A line about the whole run, which has looked for races or not.
     pub fn summary(&self, races: bool) -> String {
         let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let other = |shown: &&Shown, level| shown.finding.kind != FindingKind::Race && shown.level == level;
+        let other = |shown: &&Shown, level| shown.finding.kind != FaultKind::Race && shown.level == level;
         let others = |level| self.findings.iter().filter(|shown| other(shown, level)).count();
         let end = if self.status() == 2 { "not run to its end, " } else { "" };
         let steps = format!("{} by threads", counted(self.steps as usize, "instruction"));
@@ -184,8 +185,8 @@ impl Found {
             count => counted(count, "race"),
         };
         let rest = [
-            (others(Level::Wrong) + others(Level::Unknown) + self.errors.len(), "other error"),
-            (others(Level::Warning), "warning"),
+            (others(Importance::Wrong) + others(Importance::Unknown) + self.errors.len(), "other error"),
+            (others(Importance::Warning), "warning"),
             (self.failed.len(), "failed condition"),
         ];
         let rest = rest.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what));
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
     use crate::Site;
 
-    fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
+    fn finding(kind: FaultKind, line: u32, other: u32) -> Fault {
         let site = |line| Site {
             at: ptx_isa::InstPlace::line(line),
             source: None,
@@ -227,7 +228,7 @@ mod tests {
             thread: [0; 3],
             cta: [0; 3],
         };
-        Finding {
+        Fault {
             kind,
             site: site(line),
             other: Some(site(other)),
@@ -238,8 +239,8 @@ mod tests {
         }
     }
 
-    fn check(outcomes: &[&[(FindingKind, u32, u32)]], failed: &[&str], races_are_warnings: bool, expected: &str) {
-        let outcome = |(seed, findings): (usize, &&[(FindingKind, u32, u32)])| {
+    fn check(outcomes: &[&[(FaultKind, u32, u32)]], failed: &[&str], races_are_warnings: bool, expected: &str) {
+        let outcome = |(seed, findings): (usize, &&[(FaultKind, u32, u32)])| {
             let findings = findings.iter().map(|(kind, line, other)| finding(*kind, *line, *other)).collect();
             let failed = failed.iter().map(|text| ((*text).to_owned(), "why".to_owned())).collect();
             let reports = vec![Report { findings, steps: 10, ..Report::default() }];
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_seeds_find() {
-        use FindingKind::*;
+        use FaultKind::*;
         check(&[&[], &[]], &[], false, "0 20 None");
         check(
             &[&[(Race, 1, 2)], &[(Race, 2, 1), (Race, 2, 1)], &[(Race, 3, 2)]],

@@ -16,7 +16,7 @@ use super::{
     numbers::numbers,
 };
 use crate::{
-    Buffer, FindingKind, LaunchError, Options, Schedule,
+    Buffer, FaultKind, LaunchError, Options, Schedule,
     code::{Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
@@ -42,7 +42,7 @@ pub enum End {
     /// It was cut.
     Cut,
     /// Something is wrong with it that is no race: the first that was found.
-    Stopped(FindingKind),
+    Stopped(FaultKind),
 }
 
 /// A launch, and how far it came in a run of some length.
@@ -320,8 +320,8 @@ impl<'m> Search<'m> {
         let (on, buffers) = launch.on(&mut self.state);
         let (report, steps, learned) = self.state.run(&on, self.most, true, &mut |_| ControlFlow::Continue(()))?;
         self.left = self.left.saturating_sub(steps + self.budget.launch_steps);
-        let is_wrong = |kind: &FindingKind| {
-            use FindingKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
+        let is_wrong = |kind: &FaultKind| {
+            use FaultKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
             !matches!(kind, Absent | Race | SameValue | Uninitialized | Unfinished)
         };
         let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);

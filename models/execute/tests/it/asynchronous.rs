@@ -4,11 +4,11 @@ mod orders;
 mod reported;
 mod values;
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Finding, FindingKind, Launch, Options};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, Options};
 use ptx_isa::Module;
 
 /// What a kernel of one CTA writes to its first parameter, and what is found. Others get these bytes.
-pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) -> (Vec<u8>, Vec<Finding>) {
+pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) -> (Vec<u8>, Vec<Fault>) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut device = Device::new(&module, options).expect("a device");
     let out = device.allocate("out", Contents::Bytes(vec![0; 1 << 18]));
@@ -35,14 +35,14 @@ pub fn any_buffer() -> Buffer {
 }
 
 /// The worst that is found, in a word.
-pub fn verdict(findings: &[Finding]) -> &'static str {
-    let has = |kind: FindingKind| findings.iter().any(|finding| finding.kind == kind);
+pub fn verdict(findings: &[Fault]) -> &'static str {
+    let has = |kind: FaultKind| findings.iter().any(|finding| finding.kind == kind);
     match () {
-        () if has(FindingKind::Race) => "race",
-        () if has(FindingKind::Hang) => "hangs",
-        () if has(FindingKind::TensorMemory) => "leaks",
-        () if has(FindingKind::BarrierCount) => "count",
-        () if findings.iter().any(|finding| finding.kind != FindingKind::SameValue) => "misuse",
+        () if has(FaultKind::Race) => "race",
+        () if has(FaultKind::Hang) => "hangs",
+        () if has(FaultKind::TensorMemory) => "leaks",
+        () if has(FaultKind::BarrierCount) => "count",
+        () if findings.iter().any(|finding| finding.kind != FaultKind::SameValue) => "misuse",
         () => "redundant",
     }
 }
@@ -64,8 +64,7 @@ fn refused() {
         );
         let (_, findings) = outcome(&text, &Launch::new("k", [1; 3], Vec::new()), &[], Options::default());
         let mnemonic = instruction.split(' ').next().expect("a mnemonic");
-        let is_said =
-            |finding: &Finding| finding.kind == FindingKind::Unsupported && finding.message.contains(mnemonic);
+        let is_said = |finding: &Fault| finding.kind == FaultKind::Unsupported && finding.message.contains(mnemonic);
         assert!(findings.iter().any(is_said), "{instruction}: {findings:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Finding, Launch, Options};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, Launch, Options};
 use ptx_isa::{Dim3, FullSize, Module};
 
 /// Threads of a CTA. Thread 0 has the predicate `%first`.
@@ -35,7 +35,7 @@ fn module(launches: &[Of]) -> Module {
 }
 
 /// Runs launches one behind the other, and what the host does in between: the findings, and the words of the buffer.
-fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buffer)) -> (Vec<Finding>, [u32; 4]) {
+fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buffer)) -> (Vec<Fault>, [u32; 4]) {
     let module = module(launches);
     let mut device = Device::new(&module, options).expect("a device");
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 64]));

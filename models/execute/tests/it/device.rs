@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
 use ptx_isa::{FullSize, Module};
 
 fn module(body: &str) -> Module {
@@ -60,7 +60,7 @@ fn buffers_that_grow() {
     let mut device = Device::new(&module, Options::default()).expect("a device");
     let buffer = device.allocate("p", Contents::GrowsZero(1 << 10));
     let report = device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
-    assert_eq!(report.findings[0].kind, FindingKind::OutOfBounds);
+    assert_eq!(report.findings[0].kind, FaultKind::OutOfBounds);
 }
 
 /// An update of 8 bits is one of the word around them, and the word may be larger than a buffer. A plain access of it is a mistake.
@@ -69,22 +69,22 @@ fn words_around_bytes() {
     for (body, length, expected, found) in [
         ("atom.relaxed.gpu.global.cas.b32 %r0, [%p], 0, 513;", 1, &[1][..], None),
         ("ld.relaxed.gpu.global.u32 %r0, [%p];\nst.relaxed.gpu.global.u32 [%p+4], 7;", 7, &[0, 0, 0, 0, 7, 0, 0], None),
-        ("st.global.u32 [%p], 7;", 3, &[0, 0, 0], Some(FindingKind::OutOfBounds)),
-        ("atom.relaxed.gpu.global.cas.b32 %r0, [%p+4], 0, 1;", 4, &[0, 0, 0, 0], Some(FindingKind::OutOfBounds)),
-        ("st.relaxed.gpu.global.u64 [%p], 7;", 7, &[0; 7], Some(FindingKind::OutOfBounds)),
+        ("st.global.u32 [%p], 7;", 3, &[0, 0, 0], Some(FaultKind::OutOfBounds)),
+        ("atom.relaxed.gpu.global.cas.b32 %r0, [%p+4], 0, 1;", 4, &[0, 0, 0, 0], Some(FaultKind::OutOfBounds)),
+        ("st.relaxed.gpu.global.u64 [%p], 7;", 7, &[0; 7], Some(FaultKind::OutOfBounds)),
         ("{ .shared .b8 busy;\natom.relaxed.cta.shared.cas.b32 %r0, [busy], 0, 1; }", 1, &[0], None),
         (
             "{ .local .b32 own;\nmov.u64 %p, own;\ncvta.local.u64 %p, %p;\nst.u32 [%p], 0;\natom.relaxed.gpu.add.u32 %r0, [%p], 1; }",
             1,
             &[0],
-            Some(FindingKind::Misuse),
+            Some(FaultKind::Misuse),
         ),
     ] {
         let module = module(body);
         let mut device = Device::new(&module, Options::default()).expect("a device");
         let buffer = device.allocate("p", Contents::Bytes(vec![0; length]));
         let report = device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
-        let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
+        let kinds: Vec<FaultKind> = report.findings.iter().map(|finding| finding.kind).collect();
         assert_eq!((device.contents(buffer), kinds), (expected, found.into_iter().collect()), "{body}");
     }
 }
@@ -136,7 +136,7 @@ fn said(body: &str, block: u32) -> Vec<(String, String)> {
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
     let launch = Launch::new("k", [block, 1, 1], vec![Argument::Buffer(buffer, 0)]);
     let report = device.launch(&launch).expect("a launch");
-    let words = |finding: &ptx_execute::Finding| {
+    let words = |finding: &ptx_execute::Fault| {
         (finding.message.clone(), finding.help.as_ref().map(ToString::to_string).unwrap_or_default())
     };
     report.findings.iter().map(words).collect()

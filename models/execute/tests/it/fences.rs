@@ -1,6 +1,6 @@
 //! The messages that fences acquire, and the work that budgets count for them.
 
-use ptx_execute::{Contents, Device, FindingKind, Launch, Options, Report};
+use ptx_execute::{Contents, Device, FaultKind, Launch, Options, Report};
 use ptx_isa::{FullSize, Module};
 
 /// Runs one warp, or one thread of each of two CTAs, which have a buffer as `%rd1`.
@@ -44,7 +44,7 @@ fn fences_of_two_scopes() {
              ld.global.u32 %r3, [%rd1];"
         );
         let report = run(&body, 2, 1);
-        let found = report.findings.iter().any(|finding| finding.kind == FindingKind::Race);
+        let found = report.findings.iter().any(|finding| finding.kind == FaultKind::Race);
         assert_eq!(found, races, "{fences}: {:?}", report.findings);
     };
     check("", true);

@@ -1,6 +1,6 @@
 //! The instructions that findings name, of PTX with several instructions on a line.
 
-use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options, Site};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options, Site};
 use ptx_isa::Module;
 
 /// The instructions of the first race of two threads, where the body is one line.
@@ -14,7 +14,7 @@ fn check(body: &str, expected: [&str; 2]) {
     let mut device = Device::new(&module, Options::default()).expect("a device");
     let out = device.allocate("out", Contents::Bytes(vec![0; 1024]));
     let report = device.launch(&Launch::new("k", [64, 1, 1], vec![Argument::Buffer(out, 0)])).expect("a launch");
-    let race = report.findings.iter().find(|finding| finding.kind == FindingKind::Race);
+    let race = report.findings.iter().find(|finding| finding.kind == FaultKind::Race);
     let race = race.unwrap_or_else(|| panic!("no race in {body}: {:?}", report.findings));
     let line = text.lines().nth(race.site.at.line as usize - 1).expect("a line");
     let sites = [race.other.as_ref().expect("two sites"), &race.site];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_execute::{Argument, Buffer, Contents, Device, FindingKind, Launch, Options, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, FaultKind, Launch, Options, Schedule};
 use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     outcome::Limits,
@@ -69,7 +69,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     let report = device.launch(&launch).map_err(said)?;
     if let Some(finding) = report.findings.iter().find(|finding| finding.kind.ends()) {
         // The machine may not have the barrier of the cluster.
-        let is_hang = finding.kind == FindingKind::Hang || finding.message.contains("barrier.cluster");
+        let is_hang = finding.kind == FaultKind::Hang || finding.message.contains("barrier.cluster");
         return if is_hang { Ok(None) } else { Err(finding.to_string()) };
     }
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
@@ -80,7 +80,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     }
     let global = case.places.iter().filter(|place| place.shared.is_none());
     values.extend(global.map(|place| word(&device.contents(x)[place.offset as usize..][..place.bytes.into()])));
-    let is_race = |kind| matches!(kind, FindingKind::Race | FindingKind::SameValue);
+    let is_race = |kind| matches!(kind, FaultKind::Race | FaultKind::SameValue);
     let race = report.findings.iter().find(|finding| is_race(finding.kind));
     let race = race.map(|finding| {
         let first = finding.other.as_ref().map(ToString::to_string).unwrap_or_default();

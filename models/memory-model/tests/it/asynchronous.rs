@@ -19,13 +19,13 @@ use ptx_memory_model::{
 use strum::IntoEnumIterator;
 
 use crate::patterns::{
+    Expected::{self, Hangs, Ordered, Races},
     PATTERNS,
-    Verdict::{self, Hangs, Ordered, Races},
 };
 
 /// A file for each ambiguity, whose verdict that reading alone decides, and the verdicts of the two readings. All others are as by
 /// default.
-const AMBIGUITIES: [(&str, Ambiguity, Verdict, Verdict); 12] = [
+const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 12] = [
     ("A1-start-after-earlier", Ambiguity::StartAfterEarlier, Races, Ordered),
     ("A2-fence-besides-release", Ambiguity::FenceBesidesRelease, Races, Ordered),
     ("A3-fence-after-wait", Ambiguity::FenceAfterWait, Races, Ordered),
@@ -41,7 +41,7 @@ const AMBIGUITIES: [(&str, Ambiguity, Verdict, Verdict); 12] = [
 ];
 
 /// The manual's examples, and what its text says outside of the patterns.
-const EXAMPLES: [(&str, Verdict, Verdict); 13] = [
+const EXAMPLES: [(&str, Expected, Expected); 13] = [
     ("manual-register", Ordered, Ordered),
     ("manual-register-anti", Races, Races),
     ("manual-init", Ordered, Ordered),
@@ -82,7 +82,7 @@ fn without(litmus: &Litmus, removed: &str) -> Litmus {
     litmus
 }
 
-fn verdict(litmus: &Litmus, readings: Readings) -> Verdict {
+fn verdict(litmus: &Litmus, readings: Readings) -> Expected {
     let conventions = Conventions { readings, ..Conventions::MANUAL };
     match search::race(&litmus.program, conventions, Limits::default()) {
         Ok(None) => Ordered,
@@ -97,7 +97,7 @@ fn verdict(litmus: &Litmus, readings: Readings) -> Verdict {
 struct Wrong(Vec<String>);
 
 impl Wrong {
-    fn check(&mut self, litmus: &Litmus, what: &str, readings: Readings, expected: Verdict) {
+    fn check(&mut self, litmus: &Litmus, what: &str, readings: Readings, expected: Expected) {
         let found = verdict(litmus, readings);
         if found != expected {
             self.0.push(format!("{} {what}: {found:?}, not {expected:?}", litmus.name));

@@ -2,7 +2,7 @@
 
 /// What is said of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Expected {
     /// It has no data race.
     Ordered,
     /// It has one.
@@ -11,12 +11,12 @@ pub enum Verdict {
     Hangs,
 }
 
-use Verdict::{Hangs, Ordered, Races};
+use Expected::{Hangs, Ordered, Races};
 
 /// A file of `litmus/async`, the instruction that is left out of it (its thread, and how it begins), and the verdicts with the strict
 /// readings and with the default ones.
 #[rustfmt::skip]
-pub const PATTERNS: [(&str, &str, Verdict, Verdict); 97] = [
+pub const PATTERNS: [(&str, &str, Expected, Expected); 97] = [
     ("mma-mma", "", Ordered, Ordered),
     ("mma-mma-shape", "", Races, Races),
     ("cp-mma", "", Ordered, Ordered),

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use ptx_atomics_common::{AsyncMode, Diagnostic, Errors, Location, Outcome, Remark, relocated};
-use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
+use ptx_atomics_common::{AsyncMode, Diagnostic, Errors, Location, Outcome, Remark};
+use ptx_hazards::{Claim, Edit, Hazard, Position, Rule};
+use ptx_isa::{InstPlace, Text};
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use strum::EnumMessage;
 
@@ -50,7 +51,7 @@ pub trait Subject {
 }
 
 /// What is wrong in PTX, or why that is not known.
-pub type Find<'a> = &'a dyn Fn(&str, Readings) -> Result<Vec<Finding>, Errors>;
+pub type Find<'a> = &'a dyn Fn(&str, Readings) -> Result<Vec<Hazard>, Errors>;
 
 /// Whether an instruction of PTX can stand elsewhere than in its text: it names no register and no variable.
 pub fn is_portable(ptx: &str) -> bool {
@@ -101,7 +102,7 @@ fn unchecked(mut errors: Errors) -> Checked {
 ///
 /// # Errors
 /// If it is not read.
-pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Finding>, Errors> {
+pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Hazard>, Errors> {
     let error = |error| Diagnostic::new(format!("LLVM's PTX is not read: {error}"));
     let module: ptx_isa::Module = ptx.parse().map_err(error)?;
     Ok(ptx_hazards::read(&module).iter().flat_map(|kernel| ptx_hazards::check(kernel, readings).findings).collect())
@@ -142,9 +143,9 @@ impl<S: Subject> Pass<'_, S> {
         Ok(wrong.iter().map(|finding| self.diagnostic(finding, &listing, &all)).collect())
     }
 
-    fn wrong(&self, listing: &Listing, readings: Readings) -> Result<Vec<Finding>, Errors> {
+    fn wrong(&self, listing: &Listing, readings: Readings) -> Result<Vec<Hazard>, Errors> {
         let found = (self.find)(&listing.ptx, readings)?;
-        Ok(found.into_iter().filter(|finding| finding.verdict == Verdict::Wrong).collect())
+        Ok(found.into_iter().filter(|finding| finding.claim == Claim::Wrong).collect())
     }
 
     fn insert(&self, remarks: bool) -> Result<Checked, Errors> {
@@ -166,7 +167,7 @@ impl<S: Subject> Pass<'_, S> {
     /// Inserts what a finding asks for, unless some of it has no place, or stands there already.
     fn mend(
         &self,
-        finding: &Finding,
+        finding: &Hazard,
         listing: &Listing,
         all: &[S::Instruction],
         inserted: &mut Vec<Inserted<S::Instruction>>,
@@ -201,7 +202,7 @@ impl<S: Subject> Pass<'_, S> {
         }
         let (mut listing, all) = self.subject.listing()?;
         // Without a wait, another message is said of the same lines than without the barrier that is missing, too.
-        let key = |finding: Finding| (finding.kernel, finding.at.line, finding.first, finding.message);
+        let key = |finding: Hazard| (finding.kernel, finding.at.line, finding.first, finding.message);
         let known: HashSet<_> = self.wrong(&listing, of_inserter())?.into_iter().map(key).collect();
         let mut needless = HashSet::new();
         let is_inserted = |number: &usize| inserted.iter().any(|one| one.itself == all[*number]);
@@ -229,12 +230,11 @@ impl<S: Subject> Pass<'_, S> {
         Ok(())
     }
 
-    fn diagnostic(&self, finding: &Finding, listing: &Listing, all: &[S::Instruction]) -> Diagnostic {
+    fn diagnostic(&self, finding: &Hazard, listing: &Listing, all: &[S::Instruction]) -> Diagnostic {
         let of = |line: u32| listing.origin(line).and_then(|number| all.get(number).copied());
         let instruction = of(finding.at.line);
         let location = instruction.and_then(|instruction| self.subject.location(instruction));
-        let source = |text: &str| self.source(text, location.clone(), listing, all);
-        let message = source(&finding.message);
+        let message = self.source(&finding.message, location.clone(), listing, all);
         let first = finding.first.and_then(|first| of(first.line)).filter(|first| Some(*first) != instruction);
         let first = first.map(|first| match self.subject.location(first) {
             Some(at) => at.beside(location.as_ref().map(|location| location.file.as_str())),
@@ -248,15 +248,15 @@ impl<S: Subject> Pass<'_, S> {
             location: location.clone(),
             operation: instruction.map(|of| self.subject.text(of)),
             notes: first.into_iter().chain(rule).collect(),
-            help: help(finding).map(|help| source(&help)),
+            help: help(finding),
         }
     }
 
     /// A message about lines of the PTX, with places of the source in their stead.
-    fn source(&self, message: &str, beside: Option<Location>, listing: &Listing, all: &[S::Instruction]) -> String {
+    fn source(&self, message: &Text, beside: Option<Location>, listing: &Listing, all: &[S::Instruction]) -> String {
         let file = beside.map(|at| at.file);
-        let place = |line| self.subject.location(*all.get(listing.origin(line)?)?);
-        relocated(message, |line| Some(place(line)?.beside(file.as_deref())))
+        let place = |at: InstPlace| self.subject.location(*all.get(listing.origin(at.line)?)?);
+        message.placed(|at| Some(place(at)?.beside(file.as_deref())))
     }
 
     fn remark(&self, inserted: &Inserted<S::Instruction>) -> Remark {
@@ -275,7 +275,7 @@ impl<S: Subject> Pass<'_, S> {
 }
 
 /// What would mend a finding, without the lines of PTX that nobody sees.
-fn help(finding: &Finding) -> Option<String> {
+fn help(finding: &Hazard) -> Option<String> {
     let remedy = finding.remedy.as_ref()?;
     if remedy.edits.is_empty() {
         return Some(remedy.help.clone());

@@ -2,7 +2,7 @@
 
 use inkwell::{OptimizationLevel, context::Context};
 use ptx_atomics_common::{Diagnostic, remarks};
-use ptx_hazards::{Edit, Finding, Remedy, Rule, Verdict};
+use ptx_hazards::{Claim, Edit, Hazard, Remedy, Rule};
 use ptx_isa::InstPlace;
 use ptx_lowering::Target;
 
@@ -34,7 +34,7 @@ const ASSEMBLY: Missing = Missing { instruction: "fence.proxy.async.shared::cta.
 
 impl Missing {
     /// A finding at each second instruction between which and a first one the missing one is not.
-    fn find(&self, ptx: &str) -> Vec<Finding> {
+    fn find(&self, ptx: &str) -> Vec<Hazard> {
         let (mut first, mut found) = (None, Vec::new());
         let place = |line| InstPlace::line(line);
         for (line, text) in (1..).zip(ptx.lines()) {
@@ -45,11 +45,11 @@ impl Missing {
             } else if let Some(at) = first.filter(|_| text.contains(self.second)) {
                 let beside = if self.position == Position::Before { line } else { at };
                 let edit = Edit { at: place(beside), position: self.position, instruction: self.instruction.into() };
-                found.push(Finding {
+                found.push(Hazard {
                     first: first.map(place),
                     rule: Some(Rule::R1),
                     remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(String::new()) }),
-                    ..Finding::new("k", place(line), Verdict::Wrong, format!("{} is not seen", self.first))
+                    ..Hazard::new("k", place(line), Claim::Wrong, format!("{} is not seen", self.first))
                 });
             }
         }

@@ -5,14 +5,17 @@ use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity as Severity, Location,
     NumberOrString, TextEdit, Uri,
 };
-use ptx_atomics::{pass::Input, ptx::legality};
+use ptx_atomics::{
+    check::{Edit, Rule, Severity as Found, View},
+    pass::Input,
+    ptx::legality,
+};
 use serde_json::json;
 
 use super::document::{Document, Fix, How, Said};
 use crate::{
+    check::in_text,
     cli::{CheckArgs, Cli, Command},
-    edit::Edit,
-    hazards::{Level, Placed, in_text},
 };
 
 /// Where the sections stand that rules are from.
@@ -33,50 +36,57 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
             fix: None,
         }
     });
-    let found = in_text(&arguments(document, how), &Input::new("document", text));
-    errors.chain(found.iter().map(|placed| said(document, placed))).collect()
+    let input = Input::new("document", text);
+    let module = in_text(&arguments(document, how), &input);
+    let views = module.iter().flat_map(|module| {
+        let shown = module.document(&input);
+        let all = module.report.kernels.iter().flat_map(|kernel| shown.views(kernel));
+        all.filter(|view| view.finding.allowed.is_none()).map(|view| said(document, &view)).collect::<Vec<_>>()
+    });
+    errors.chain(views).collect()
 }
 
 /// What `check` is told of a document.
 fn arguments(document: &Document, how: &How) -> CheckArgs {
-    let Command::Check(mut args) = Cli::parse_from(["ptx-atomics", "check", "--only", "async", "document"]).command
-    else {
+    let Command::Check(mut args) = Cli::parse_from(["ptx-atomics", "check", "document"]).command else {
         unreachable!("`check` is the command that was parsed")
     };
     args.readings = how.readings.clone();
-    args.kernels.time_limit = how.time.unwrap_or_default();
+    args.kernels.quick = how.time.is_none();
     args.kernels.stop = how.time.map(|time| document.stop(time)).unwrap_or_default();
     args
 }
 
-fn severity(level: Level) -> Severity {
-    match level {
-        Level::Error => Severity::ERROR,
-        Level::Possible | Level::Warning => Severity::WARNING,
-        Level::Note | Level::NotChecked => Severity::INFORMATION,
+fn severity(severity: Found) -> Severity {
+    match severity {
+        Found::Error => Severity::ERROR,
+        Found::Warning => Severity::WARNING,
+        Found::Note => Severity::INFORMATION,
     }
 }
 
-fn said(document: &Document, placed: &Placed) -> Said {
-    let notes = placed.executed.notes(true);
-    let help = placed.help.iter().map(|help| format!("help: {help}"));
-    let message = [placed.message.clone()].into_iter().chain(notes).chain(help).collect::<Vec<_>>().join("\n");
-    let first = placed.first.as_ref().map(|first| related(&document.uri, document.text.words(first.line)));
+fn said(document: &Document, view: &View<'_>) -> Said {
+    let notes = view.notes.iter().cloned();
+    let rule: Option<Rule> = view.finding.rule;
+    let help = view.help.iter().map(|help| format!("help: {help}"));
+    let message = [view.message.clone()].into_iter().chain(notes).chain(help).collect::<Vec<_>>().join("\n");
+    let first = view.first.as_ref().map(|first| related(&document.uri, document.text.words(first.line)));
     let manual = || Some(CodeDescription { href: MANUAL.parse::<Uri>().ok()? });
     let diagnostic = Diagnostic {
-        range: document.text.words(placed.place.as_ref().map_or(1, |place| place.line)),
-        severity: Some(severity(placed.level)),
-        code: placed.rule.map(|rule| NumberOrString::String(rule.to_string())),
-        code_description: placed.rule.and_then(|_| manual()),
+        range: document.text.words(view.place.as_ref().map_or(1, |place| place.line)),
+        severity: Some(severity(view.finding.severity)),
+        code: rule.map(|rule| NumberOrString::String(rule.name().to_owned())),
+        code_description: rule.and_then(|_| manual()),
         source: Some(SOURCE.to_owned()),
         message,
         related_information: first.map(|first| vec![first]),
         tags: None,
-        data: placed.rule.map(|rule| json!({ "rule": rule.to_string(), "source": rule.source(), "manual": MANUAL })),
+        data: rule.map(|rule| json!({ "rule": rule.name(), "source": rule.source(), "manual": MANUAL })),
     };
-    let fix = (!placed.edits.is_empty()).then(|| Fix {
-        title: placed.help.clone().unwrap_or_default(),
-        edits: placed.edits.iter().map(|edit| insertion(document, edit)).collect(),
+    let edits: Vec<&Edit> = view.all_edits().collect();
+    let fix = (!edits.is_empty()).then(|| Fix {
+        title: view.help.clone().unwrap_or_default(),
+        edits: edits.iter().map(|edit| insertion(document, edit)).collect(),
     });
     Said { diagnostic, fix }
 }
@@ -88,7 +98,7 @@ fn related(uri: &Uri, range: lsp_types::Range) -> DiagnosticRelatedInformation {
 
 fn insertion(document: &Document, edit: &Edit) -> TextEdit {
     let [start, end] = edit.lines();
-    let (place, new_text) = document.text.insertion(start, edit.line, &format!("{};", edit.instruction));
-    let (end, _) = document.text.insertion(end, edit.line, "");
+    let (place, new_text) = document.text.insertion(start, edit.at.line, &format!("{};", edit.instruction));
+    let (end, _) = document.text.insertion(end, edit.at.line, "");
     TextEdit { range: lsp_types::Range::new(place, end), new_text }
 }

@@ -1,41 +1,10 @@
 //! What runs found, as one JSON array.
 
-use ptx_atomics::{
-    execute::{Site, SourceLine},
-    ptx::{Dim3, launch::shown},
-};
+use ptx_atomics::{check::json::Access, ptx::launch::shown};
 use serde::Serialize;
 
 use super::found::{Failed, Found, Shown};
 use crate::format;
-
-/// Where something is, for a machine.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct JsonSite<'a> {
-    line: u32,
-    source: Option<JsonSource<'a>>,
-    instruction: &'a str,
-    thread: Dim3,
-    cta: Dim3,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct JsonSource<'a> {
-    file: &'a str,
-    line: u32,
-    column: u32,
-}
-
-impl<'a> From<&'a Site> for JsonSite<'a> {
-    fn from(site: &'a Site) -> Self {
-        let source =
-            |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
-        let Site { at, source: of, kind: _, instruction, thread, cta } = site;
-        Self { line: at.line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
-    }
-}
 
 #[derive(Serialize)]
 struct Run<'a> {
@@ -49,7 +18,7 @@ struct Run<'a> {
     instructions: u64,
     /// The exit status.
     status: u8,
-    findings: Vec<Finding<'a>>,
+    findings: Vec<JsonFault<'a>>,
     failed: Vec<Condition<'a>>,
     errors: Vec<Error<'a>>,
     notes: Vec<Error<'a>>,
@@ -66,7 +35,7 @@ struct Launch<'a> {
 }
 
 #[derive(Serialize)]
-struct Finding<'a> {
+struct JsonFault<'a> {
     kind: String,
     /// `wrong`, `warning`, or `unknown` where it is the run that cannot go on.
     level: &'static str,
@@ -74,8 +43,8 @@ struct Finding<'a> {
     message: &'a str,
     place: Option<&'a str>,
     help: Option<String>,
-    site: JsonSite<'a>,
-    other: Option<JsonSite<'a>>,
+    site: Access<'a>,
+    other: Option<Access<'a>>,
     seeds: &'a [u64],
 }
 
@@ -125,8 +94,8 @@ fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
     }
 }
 
-fn finding(Shown { finding, kernel, level, seeds }: &Shown) -> Finding<'_> {
-    Finding {
+fn finding(Shown { finding, kernel, level, seeds }: &Shown) -> JsonFault<'_> {
+    JsonFault {
         kind: finding.kind.to_string(),
         level: (*level).into(),
         kernel,

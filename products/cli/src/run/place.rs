@@ -1,18 +1,18 @@
 //! Where findings are shown: in the source, where its file is found, or else in the PTX.
 
-use ptx_atomics::execute::{Finding, Site};
+use ptx_atomics::execute::Site;
 use ptx_atomics::pass::{Input, Location};
 use ptx_atomics::ptx::{InstPlace, Places};
 
-use crate::sourced::{Sourced, sourced};
+use ptx_atomics::check::sources::{Sourced, sourced};
 
 /// The PTX that is run.
-pub struct Shown {
+pub struct RunPtx {
     pub input: Input,
     places: Places,
 }
 
-impl Shown {
+impl RunPtx {
     pub fn new(input: Input) -> Self {
         let places = Places::of(input.text().unwrap_or_default());
         Self { input, places }
@@ -43,9 +43,4 @@ impl Shown {
     fn source(&self, site: &Site) -> Option<Sourced> {
         sourced(&self.places, site.at.line)
     }
-}
-
-/// A place in memory that a message does not name.
-pub fn unnamed(finding: &Finding) -> Option<&str> {
-    finding.place.as_deref().filter(|place| !finding.message.contains(place))
 }

@@ -12,7 +12,7 @@ use super::{
     assumed,
     comment::{Comments, Said, Wrong},
     expect::Expectation,
-    place::Shown,
+    place::RunPtx,
     plan::{Plan, Planned},
     runs, sequence,
 };
@@ -24,7 +24,7 @@ use crate::{
 
 /// What is run.
 pub struct Prepared {
-    pub ptx: Shown,
+    pub ptx: RunPtx,
     pub module: Module,
     pub plans: Vec<Plan>,
 }
@@ -70,7 +70,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     plans.iter_mut().for_each(|plan| assumed::complete(&module, plan));
     bar.finish_and_clear();
     complete(args, &module, &mut plans).map_err(of_input)?;
-    Ok(Prepared { ptx: Shown::new(ptx.input()), module, plans })
+    Ok(Prepared { ptx: RunPtx::new(ptx.input()), module, plans })
 }
 
 /// What the comments of a file say; what is no text has none.

@@ -1,22 +1,22 @@
 //! What runs found, as a log in SARIF.
 
-use ptx_atomics::execute::FindingKind;
+use ptx_atomics::execute::FaultKind;
 use ptx_atomics::pass::Diagnostic;
 use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 
 use super::{
-    found::{Found, Level, Shown as Finding},
-    place::{self, Shown},
+    found::{Found, Importance, Shown},
+    place::RunPtx,
     text,
 };
 use crate::sarif::{Log, physical, whole};
 
-pub fn log(all: &[Found], ptx: &Shown) -> String {
-    let rules = FindingKind::iter().map(|kind| json!({ "id": kind.to_string() })).collect();
+pub fn log(all: &[Found], ptx: &RunPtx) -> String {
+    let rules = FaultKind::iter().map(|kind| json!({ "id": kind.to_string() })).collect();
     let findings = all.iter().flat_map(|found| &found.findings);
     let mut results: Vec<_> =
-        findings.clone().filter(|shown| shown.level != Level::Unknown).map(|shown| result(shown, ptx)).collect();
+        findings.clone().filter(|shown| shown.level != Importance::Unknown).map(|shown| result(shown, ptx)).collect();
     results.extend(all.iter().flat_map(|found| &found.failed).map(|failed| {
         json!({
             "kind": "fail",
@@ -25,7 +25,7 @@ pub fn log(all: &[Found], ptx: &Shown) -> String {
             "locations": [whole(ptx.input.name())],
         })
     }));
-    let ended = findings.filter(|shown| shown.level == Level::Unknown).map(|shown| Diagnostic {
+    let ended = findings.filter(|shown| shown.level == Importance::Unknown).map(|shown| Diagnostic {
         location: ptx.place(&shown.finding.site),
         ..Diagnostic::new(&*shown.finding.message)
     });
@@ -34,17 +34,16 @@ pub fn log(all: &[Found], ptx: &Shown) -> String {
     Log { rules, results, properties: json!({ "seeds": seeds }) }.text(&ended.chain(errors).collect::<Vec<_>>())
 }
 
-fn result(Finding { finding, kernel, level, .. }: &Finding, ptx: &Shown) -> Value {
+fn result(Shown { finding, kernel, level, .. }: &Shown, ptx: &RunPtx) -> Value {
     let help = finding.help.as_ref().map(|help| format!(". Help: {help}")).unwrap_or_default();
-    let place = place::unnamed(finding).map(|place| format!(" ({place})")).unwrap_or_default();
     let mut location = ptx.place(&finding.site).map_or_else(|| whole(ptx.input.name()), |place| physical(&place));
     location["logicalLocations"] = json!([{ "name": kernel, "kind": "function" }]);
     let mut result = json!({
         "kind": "fail",
-        "level": if *level == Level::Warning { "warning" } else { "error" },
+        "level": if *level == Importance::Warning { "warning" } else { "error" },
         "ruleId": finding.kind.to_string(),
-        "ruleIndex": FindingKind::iter().position(|kind| kind == finding.kind),
-        "message": { "text": format!("{}{place}{help}.", finding.message) },
+        "ruleIndex": FaultKind::iter().position(|kind| kind == finding.kind),
+        "message": { "text": format!("{}{help}.", finding.message) },
         "locations": [location],
     });
     if let Some((other, first)) = finding.other.as_ref().and_then(|other| Some((other, ptx.place(other)?))) {

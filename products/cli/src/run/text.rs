@@ -1,20 +1,18 @@
 //! What a run found, as rustc prints errors.
 
 use annotate_snippets::Level as Said;
-use ptx_atomics::execute::{FindingKind, LaunchError};
+use ptx_atomics::check::language::{self, SourceLanguage};
+use ptx_atomics::execute::{FaultKind, LaunchError};
 use ptx_atomics::pass::Diagnostic;
 use ptx_atomics::ptx::InstPlace;
 
 use super::{
-    found::{Found, Level, Shown as Finding},
-    place::{self, Shown},
+    found::{Found, Importance, Shown},
+    place::RunPtx,
 };
-use crate::{
-    remedy::{self, SourceLanguage},
-    render::{self, Message},
-};
+use crate::render::{self, Message};
 
-pub fn print(found: &Found, ptx: &Shown) {
+pub fn print(found: &Found, ptx: &RunPtx) {
     found.findings.iter().for_each(|shown| finding(shown, found, ptx));
     for note in &found.notes {
         let diagnostic = Diagnostic { location: ptx.line(InstPlace::line(note.line)), ..Diagnostic::new(&*note.what) };
@@ -30,17 +28,16 @@ pub fn print(found: &Found, ptx: &Shown) {
 }
 
 /// Why a kernel was not launched, as an error.
-pub fn launch_error(error: &LaunchError, ptx: &Shown) -> Diagnostic {
+pub fn launch_error(error: &LaunchError, ptx: &RunPtx) -> Diagnostic {
     Diagnostic {
         location: error.line.and_then(|line| ptx.line(InstPlace::line(line))),
         ..Diagnostic::new(&*error.reason)
     }
 }
 
-fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, ptx: &Shown) {
+fn finding(Shown { finding, kernel, level, seeds }: &Shown, found: &Found, ptx: &RunPtx) {
     let mut notes: Vec<_> = ptx.inlined(&finding.site).into_iter().collect();
     notes.extend(sites(finding, ptx));
-    notes.extend(place::unnamed(finding).map(|place| format!("in memory: {place}")));
     notes.extend(found.with(seeds));
     let location = ptx.place(&finding.site);
     let language = location.as_ref().and_then(|at| SourceLanguage::of(&at.file));
@@ -48,12 +45,12 @@ fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, p
         function: Some(kernel.clone()),
         location,
         notes,
-        help: finding.help.as_ref().map(|help| remedy::executed(language, help)),
+        help: finding.help.as_ref().map(|help| language::executed(language, help)),
         ..Diagnostic::new(&*finding.message)
     };
     let level = match level {
-        Level::Unknown | Level::Wrong => Said::ERROR,
-        Level::Warning => Said::WARNING,
+        Importance::Unknown | Importance::Wrong => Said::ERROR,
+        Importance::Warning => Said::WARNING,
     };
     let id = finding.kind.to_string();
     let first = finding.other.as_ref().and_then(|site| ptx.place(site));
@@ -64,8 +61,8 @@ fn finding(Finding { finding, kernel, level, seeds }: &Finding, found: &Found, p
 }
 
 /// The instructions of a finding in words, the first one first.
-pub fn sites(finding: &ptx_atomics::execute::Finding, ptx: &Shown) -> Vec<String> {
-    let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
+fn sites(finding: &ptx_atomics::execute::Fault, ptx: &RunPtx) -> Vec<String> {
+    let is_race = matches!(finding.kind, FaultKind::Race | FaultKind::SameValue);
     let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
     let first = finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site)));
     let second = (finding.site.at.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site)));

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ptx_execute::{FindingKind, Options};
+use ptx_execute::{FaultKind, Options};
 use ptx_isa::Module;
 use testing::reported::{INPUTS, Reported, boxes, reported, run};
 
@@ -57,7 +57,7 @@ fn found(name: &str, text: &str) -> Vec<String> {
             run(&module, kernel, number, boxes(name), Options::default().of_seed(seed)).expect("it is launched");
         for finding in report.findings {
             let other = finding.other.map_or(0, |site| site.at.line);
-            if !matches!(finding.kind, FindingKind::SameValue | FindingKind::Uninitialized) {
+            if !matches!(finding.kind, FaultKind::SameValue | FaultKind::Uninitialized) {
                 let text =
                     format!("{} of lines {other} and {}: {}", finding.kind, finding.site.at.line, finding.message);
                 if !found.contains(&text) {

@@ -128,7 +128,7 @@ fn a_tile_of_tma_feeds_wgmma() {
     assert_eq!(super::verdict(&findings(&without, &[map(1, 64), map(2, 64)])), "race", "no fence");
 }
 
-fn findings(text: &str, maps: &[Argument]) -> Vec<ptx_execute::Finding> {
+fn findings(text: &str, maps: &[Argument]) -> Vec<ptx_execute::Fault> {
     let zeros = vec![0; 1 << 15];
     outcome(text, &launch(128, 1, maps.to_vec()), &[&zeros, &zeros], Options::default()).1
 }

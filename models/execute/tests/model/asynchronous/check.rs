@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Finding, FindingKind, Launch, Options, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, Options, Schedule};
 use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     litmus::Litmus,
@@ -93,7 +93,7 @@ impl<'m> Prepared<'m> {
         );
         let report = device.launch(&launch).map_err(|errors| format!("{errors:?}"))?;
         if let Some(finding) = report.findings.iter().find(|finding| means_nothing(finding)) {
-            let is_error = matches!(finding.kind, FindingKind::Unsupported | FindingKind::Trap);
+            let is_error = matches!(finding.kind, FaultKind::Unsupported | FaultKind::Trap);
             return if is_error { Err(finding.to_string()) } else { Ok(None) };
         }
         let word = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().expect("a word"));
@@ -102,7 +102,7 @@ impl<'m> Prepared<'m> {
         for name in &expected.places {
             values.push(word(device.contents(buffer(device, name)?)));
         }
-        let race = report.findings.iter().find(|of| matches!(of.kind, FindingKind::Race | FindingKind::SameValue));
+        let race = report.findings.iter().find(|of| matches!(of.kind, FaultKind::Race | FaultKind::SameValue));
         let race = race
             .map(|of| format!("{of}; {}; {}", of.other.as_ref().map(ToString::to_string).unwrap_or_default(), of.site));
         Ok(Some(Outcome { values, race }))
@@ -110,11 +110,11 @@ impl<'m> Prepared<'m> {
 }
 
 /// Whether a run with this finding says nothing: it has no end, or phases or the life of an mbarrier have no meaning.
-fn means_nothing(finding: &Finding) -> bool {
-    let is_of_barrier = finding.kind == FindingKind::Misuse && finding.message.contains("mbarrier");
+fn means_nothing(finding: &Fault) -> bool {
+    let is_of_barrier = finding.kind == FaultKind::Misuse && finding.message.contains("mbarrier");
     finding.kind.ends()
         || is_of_barrier
-        || matches!(finding.kind, FindingKind::BarrierCount | FindingKind::DivergentBarrier)
+        || matches!(finding.kind, FaultKind::BarrierCount | FaultKind::DivergentBarrier)
 }
 
 /// Runs a program so often, and compares with the model. Nothing, if the model has no answer.

@@ -1,0 +1,161 @@
+//! The questions about asynchronous operations, and about barriers of kernels that have them.
+
+use ptx_execute::{FaultKind, Given};
+use ptx_hazards::{Claim, Class, Hazard, Kernel, Position, Rule as AsyncRule, Witnesses};
+use ptx_isa::Function;
+
+use crate::{
+    check::Check,
+    evidence::{Evidence, Looked, Mode, Open, Why, Witness},
+    finding::{Edit, Finding, Remedy, Side, Site},
+    fitting,
+    question::Question,
+    report::{Answer, Verdict},
+    rule::Rule,
+    severity::Assessed,
+};
+
+/// The answers about a kernel, and its findings.
+pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<Answer>, Vec<Finding>) {
+    let stop = check.stop.part(check.time);
+    let report = ptx_hazards::check_within(kernel, check.readings, check.budget.hazards, &stop).distinct();
+    let is_run = check.budget.has_executions() && report.is_shown_by_executions(kernel);
+    let search = || {
+        let numbers = check.launch.numbers.clone();
+        let given = Given { size: check.launch.size, most: kernel.most, numbers };
+        // A kernel that cannot be launched has no witness.
+        ptx_hazards::witnesses(check.ptx, &kernel.name, &report.findings, &given, &check.budget.hazards, &stop).ok()
+    };
+    let found = is_run.then(search).flatten();
+    let looked = match &found {
+        Some(witnesses) => Looked::Executions(witnesses.runs),
+        None if is_run => Looked::NoLaunch,
+        None => Looked::No,
+    };
+    let shown = shown(&report.findings, found.as_ref());
+    let mut witnesses: Vec<Witness> = shown.iter().filter_map(|(_, found)| found.map(witness)).collect();
+    fitting::count(check, function, kernel.most, &mut witnesses, &stop);
+    let mut witnesses = witnesses.into_iter();
+    let findings: Vec<Finding> = shown
+        .into_iter()
+        .map(|(hazard, found)| {
+            let witness = found.and_then(|_| witnesses.next());
+            let explanation = if check.explains { explanation(check, kernel, &hazard) } else { None };
+            Finding { explanation, ..finding(hazard, witness, looked) }
+        })
+        .collect();
+    let answer = |question| Answer {
+        question,
+        verdict: Verdict::of(question, findings.iter()),
+        assumptions: Vec::new(),
+        is_stopped: stop.has_struck(),
+        counts: if question == Question::Async { (report.synchronizations, report.unchecked) } else { (0, 0) },
+    };
+    (vec![answer(Question::Async), answer(Question::Barriers)], findings)
+}
+
+/// Each hazard with the surest execution that shows it, and after them the hazards that executions alone show.
+fn shown<'w>(hazards: &[Hazard], found: Option<&'w Witnesses>) -> Vec<(Hazard, Option<&'w ptx_hazards::Witness>)> {
+    let surest = |number: usize| {
+        let showing = found.into_iter().flat_map(|all| &all.found).filter(move |one| one.shows == Some(number));
+        showing.min_by_key(|witness| witness.class)
+    };
+    let proposed = hazards.iter().enumerate().map(|(number, hazard)| (hazard.clone(), surest(number)));
+    let alone = found.into_iter().flat_map(Witnesses::news).map(|witness| (alone(witness), Some(witness)));
+    proposed.chain(alone).collect()
+}
+
+/// A hazard that an execution alone shows.
+fn alone(witness: &ptx_hazards::Witness) -> Hazard {
+    let ptx_hazards::Witness { launch, class, found, .. } = witness;
+    let claim = match class {
+        Class::Wrong => Claim::Wrong,
+        Class::Stuck => Claim::NotChecked,
+        Class::Warning | Class::Plain => Claim::Note,
+    };
+    let is_barrier = matches!(found.kind, FaultKind::DivergentBarrier | FaultKind::BarrierCount);
+    let help = found.help.clone();
+    Hazard {
+        first: found.other.as_ref().map(|site| site.at),
+        rule: (is_barrier && found.place.is_none()).then_some(AsyncRule::R16),
+        lacks_fence: found.lacks_fence(),
+        remedy: help.map(|help| ptx_hazards::Remedy {
+            executed: Some(help.clone()),
+            ..ptx_hazards::Remedy::words(help.to_string())
+        }),
+        ..Hazard::new(&launch.kernel, found.site.at, claim, found.message.clone())
+    }
+}
+
+fn witness(found: &ptx_hazards::Witness) -> Witness {
+    let ptx_hazards::Witness { launch, seed, schedule, is_dependent, class, found, .. } = found.clone();
+    Witness {
+        launch,
+        is_given: false,
+        launches: 1,
+        seed,
+        schedule,
+        is_dependent,
+        mode: Mode::Async,
+        class,
+        fault: found,
+    }
+}
+
+fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked) -> Finding {
+    let shown = witness.as_ref().map(|witness| (witness.class, witness.is_certain()));
+    let is_about_two = hazard.first.is_some() || hazard.remedy.is_some();
+    let Assessed { severity, is_tolerated } =
+        Assessed::of_hazard(hazard.claim, is_about_two, hazard.rule.is_some(), shown);
+    let rule = hazard.rule.map(Rule::Async);
+    let sites = match &witness {
+        Some(Witness { fault, .. }) if hazard.first == fault.other.as_ref().map(|site| site.at) => {
+            let sites = fault.other.iter().chain([&fault.site]);
+            sites.map(|site| Site { at: site.at, thread: Some((site.thread, site.cta)) }).collect()
+        }
+        _ => hazard.first.into_iter().chain([hazard.at]).map(|at| Site { at, thread: None }).collect(),
+    };
+    let why = match (hazard.claim, hazard.cause) {
+        (_, Some(cause)) => Why::Unknown(cause),
+        (Claim::NotChecked, None) if rule.is_none() => Why::NotFollowed,
+        (_, None) => Why::Claimed,
+    };
+    Finding {
+        question: rule.map_or(Question::Async, Rule::question),
+        rule,
+        severity,
+        is_tolerated,
+        sites,
+        operation: None,
+        message: hazard.message,
+        evidence: match (witness, hazard.claim) {
+            (Some(witness), _) => Evidence::Witness(Box::new(witness)),
+            (None, Claim::Note) => Evidence::Proof,
+            (None, _) => Evidence::Open(Open { why, looked }),
+        },
+        remedy: hazard.remedy.map(remedy),
+        explanation: None,
+        allowed: None,
+    }
+}
+
+fn remedy(remedy: ptx_hazards::Remedy) -> Remedy {
+    let edit = |edit: ptx_hazards::Edit| Edit {
+        at: edit.at,
+        side: match edit.position {
+            Position::Before => Side::Before,
+            Position::After => Side::After,
+        },
+        instruction: edit.instruction,
+    };
+    match remedy.executed {
+        Some(executed) if remedy.edits.is_empty() => Remedy::Executed { help: remedy.help, remedy: executed },
+        _ => Remedy::Insert { help: remedy.help, edits: remedy.edits.into_iter().map(edit).collect() },
+    }
+}
+
+/// A litmus test of a hazard, with an execution of it.
+fn explanation(check: &Check<'_>, kernel: &Kernel, hazard: &Hazard) -> Option<String> {
+    let test = ptx_hazards::litmus(kernel, hazard, check.readings).filter(|_| hazard.claim != Claim::NotChecked)?;
+    ptx_memory_model::report::of_finding(&test.to_string(), check.readings)
+}

@@ -1,0 +1,37 @@
+//! The counted limits of a check.
+
+/// The counted limits of the check of one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The check of asynchronous operations, with its executions.
+    pub hazards: ptx_hazards::Budget,
+    /// The proof of races and barriers, with its executions.
+    pub races: ptx_races::check::Budget,
+    /// Launches besides its own in which a finding is looked for once more.
+    pub launches: usize,
+    /// Instructions of warps in the executions of these launches.
+    pub launch_steps: u64,
+}
+
+impl Budget {
+    /// The usual limits without executions.
+    pub fn quick() -> Self {
+        Self { hazards: ptx_hazards::Budget::quick(), races: ptx_races::check::Budget::quick(), ..Self::default() }
+    }
+
+    /// Whether executions are looked for.
+    pub fn has_executions(&self) -> bool {
+        self.hazards.all_run_steps > 0
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            hazards: ptx_hazards::Budget::default(),
+            races: ptx_races::check::Budget::default(),
+            launches: 8,
+            launch_steps: 800_000,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Launches that fit a kernel, besides the launch of a witness: a fault that several of them show is one of the kernel, and not of guessed
+//! arguments.
+
+use itertools::Itertools;
+use ptx_execute::{Assumed, Device, Fault, FaultKind, Launch as OnDevice, Value};
+use ptx_isa::{Dim3, Function, InstPlace, LaunchSize, Stop, launch::MOST_THREADS};
+
+use crate::{check::Check, evidence::Witness};
+
+/// The parts of a launch that are guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Guessed {
+    block: bool,
+    grid: bool,
+    numbers: bool,
+    /// The most threads of a CTA.
+    most: u32,
+}
+
+/// What makes two faults the same: the kind, and the instructions in the order of the text.
+type Key = (FaultKind, InstPlace, InstPlace);
+
+/// How many seeds of a group of witnesses are tried in each launch.
+const SEEDS: usize = 4;
+
+/// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each column.
+const FACTORS: [[(u32, u32); 3]; 8] = [
+    [(2, 1), (2, 1), (2, 1)],
+    [(1, 2), (3, 1), (1, 2)],
+    [(4, 1), (4, 1), (4, 1)],
+    [(3, 1), (5, 1), (3, 1)],
+    [(1, 4), (6, 1), (1, 4)],
+    [(3, 2), (7, 1), (3, 2)],
+    [(8, 1), (8, 1), (8, 1)],
+    [(1, 8), (9, 1), (5, 1)],
+];
+
+/// Counts the launches that show the fault of each witness, until they are enough or the budget is spent.
+pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesses: &mut [Witness], stop: &Stop) {
+    let mut steps = 0;
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, witness) in witnesses.iter().enumerate() {
+        let is_same = |other: &Witness| {
+            other.launch == witness.launch && (other.mode, other.is_dependent) == (witness.mode, witness.is_dependent)
+        };
+        match groups.iter_mut().find(|group| is_same(&witnesses[group[0]])) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    for group in groups {
+        let base = witnesses[group[0]].launch.clone();
+        let guessed = Guessed::of(check, function, most, &base);
+        if !guessed.any() {
+            group.iter().for_each(|at| witnesses[*at].is_given = true);
+            continue;
+        }
+        let launches = FACTORS.iter().filter_map(|factors| guessed.other(&base, *factors)).take(check.budget.launches);
+        for launch in launches {
+            let mut left: Vec<usize> = group.iter().copied().filter(|at| !witnesses[*at].is_certain()).collect();
+            let seeds: Vec<u64> = left.iter().map(|at| witnesses[*at].seed).chain(0..).unique().take(SEEDS).collect();
+            for seed in seeds {
+                if left.is_empty() || steps >= check.budget.launch_steps || stop.is_due() {
+                    break;
+                }
+                let Some((faults, work)) = run(check, &launch, &witnesses[group[0]], seed) else { break };
+                steps += work;
+                let keys: Vec<Key> = faults.iter().map(key).collect();
+                let (shown, others): (Vec<usize>, Vec<usize>) =
+                    left.into_iter().partition(|at| keys.contains(&key(&witnesses[*at].fault)));
+                shown.into_iter().for_each(|at| witnesses[at].launches += 1);
+                left = others;
+            }
+        }
+    }
+}
+
+impl Guessed {
+    fn of(check: &Check<'_>, function: &Function, most: Option<u32>, launch: &Assumed) -> Self {
+        let known = LaunchSize::of(&function.head).or(check.launch.size);
+        let is_number = |value: &Value| matches!(value, Value::Number(_));
+        Self {
+            block: known.block.is_none(),
+            grid: known.grid.is_none(),
+            numbers: launch.fields.iter().any(|field| !field.is_given && is_number(&field.value)),
+            most: function.head.most_threads.or(most).unwrap_or(MOST_THREADS).min(MOST_THREADS),
+        }
+    }
+
+    fn any(self) -> bool {
+        self.block || self.grid || self.numbers
+    }
+
+    /// A launch that differs from another one in all that is guessed; none where a size does not fit.
+    fn other(self, base: &Assumed, [block, grid, number]: [(u32, u32); 3]) -> Option<Assumed> {
+        let scaled = |size: u32, (by, of): (u32, u32)| {
+            let product = size.checked_mul(by)?;
+            (product % of == 0).then_some(product / of).filter(|scaled| *scaled > 0)
+        };
+        let mut launch = base.clone();
+        if self.block {
+            launch.size.block = self.block(base.size.block, |size| scaled(size, block))?;
+        }
+        if self.grid {
+            launch.size.grid[0] = scaled(base.size.grid[0], grid)?;
+        }
+        if self.numbers {
+            for field in launch.fields.iter_mut().filter(|field| !field.is_given) {
+                if let Value::Number(value) = &mut field.value {
+                    let (by, of) = (u64::from(number.0), u64::from(number.1));
+                    // Signed numbers keep their sign, and none becomes zero.
+                    *value = value.checked_mul(by).map_or(*value, |product| (product / of).max(1));
+                }
+            }
+        }
+        Some(launch)
+    }
+
+    /// A block of another size: whole warps, unless the known block has none.
+    fn block(self, base: Dim3, scaled: impl Fn(u32) -> Option<u32>) -> Option<Dim3> {
+        let fits = |block: &Dim3| {
+            let threads: u32 = block.iter().product();
+            threads <= self.most && (threads.is_multiple_of(32) || !base.iter().product::<u32>().is_multiple_of(32))
+        };
+        let along = |axis: usize| {
+            let mut block = base;
+            block[axis] = scaled(base[axis])?;
+            Some(block).filter(fits)
+        };
+        // A plane grows in its second direction.
+        if base[1] > 1 { along(1).or_else(|| along(0)) } else { along(0) }
+    }
+}
+
+fn key(fault: &Fault) -> Key {
+    let at = fault.site.at;
+    let other = fault.other.as_ref().map_or(at, |site| site.at);
+    (fault.kind, at.min(other), at.max(other))
+}
+
+/// The faults of an execution until the first access that goes astray, and its instructions.
+fn run(check: &Check<'_>, launch: &Assumed, like: &Witness, seed: u64) -> Option<(Vec<Fault>, u64)> {
+    use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+    let mut device = Device::new(check.ptx, like.mode.options(seed, &check.budget)).ok()?;
+    let launched = launch.launch(&mut device);
+    let mut report = device.launch(&launched).ok()?;
+    let mut work = report.work;
+    if like.is_dependent {
+        report = device.launch(&OnDevice { dependent: true, ..launched }).ok()?;
+        work += report.work;
+    }
+    let is_usual = |fault: &Fault| !matches!(fault.kind, Misaligned | OutOfBounds | Trap | Unsupported);
+    Some((report.findings.into_iter().take_while(is_usual).collect(), work))
+}

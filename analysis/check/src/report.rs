@@ -1,0 +1,119 @@
+//! The report of a check.
+
+use ptx_races::assumption::Assumption;
+use strum::{Display, EnumString, IntoStaticStr};
+
+use crate::{finding::Finding, question::Question, severity::Severity};
+
+/// The report of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The kernels, and functions of which something is found, in the order of the module.
+    pub kernels: Vec<KernelReport>,
+}
+
+/// The report of a kernel, or of a function of which something is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelReport {
+    /// The name, as the module spells it.
+    pub kernel: String,
+    /// Whether the size of a CTA is known.
+    pub has_block: bool,
+    /// The answers, in the order of the questions.
+    pub answers: Vec<Answer>,
+    /// The findings, the most certain ones first.
+    pub findings: Vec<Finding>,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The question.
+    pub question: Question,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The conditions under which the proof holds; none without a proof.
+    pub assumptions: Vec<Assumption>,
+    /// Whether the time limit has cut the work on it.
+    pub is_stopped: bool,
+    /// How many synchronizations, or operations of the IR, it is about, and how many of them are not decided.
+    pub counts: (usize, usize),
+}
+
+/// The answer for one kernel and question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing is wrong, under the assumptions.
+    Free,
+    /// The order of an operation is lost.
+    Lost,
+    /// An asynchronous operation lacks a wait or a fence.
+    Missing,
+    /// Two threads race.
+    Race,
+    /// Not all threads come to a barrier.
+    Divergent,
+    /// Neither is known.
+    Open,
+    /// The question was not asked.
+    #[strum(to_string = "not-asked")]
+    NotAsked(NotAsked),
+}
+
+/// Why a question was not asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+pub enum NotAsked {
+    /// The user did not select it.
+    #[default]
+    #[strum(to_string = "it is not selected")]
+    NotSelected,
+    /// Order is judged against the IR.
+    #[strum(to_string = "there is no IR")]
+    NoIr,
+    /// The proof of races does not follow asynchronous operations.
+    #[strum(to_string = "asynchronous operations are not followed")]
+    Asynchronous,
+    /// The kernel has errors.
+    #[strum(to_string = "the kernel has errors")]
+    Damaged,
+}
+
+impl Verdict {
+    /// The verdict on findings of a question: the verdict for an error if there is one, and open if there may be one.
+    pub(crate) fn of<'f>(question: Question, findings: impl Iterator<Item = &'f Finding>) -> Self {
+        let wrong = match question {
+            Question::Order => Self::Lost,
+            Question::Async => Self::Missing,
+            Question::Races => Self::Race,
+            Question::Barriers => Self::Divergent,
+        };
+        let of = |finding: &Finding| match finding.severity {
+            Severity::Error => wrong,
+            _ if finding.is_unproved() || finding.is_not_checked() => Self::Open,
+            _ => Self::Free,
+        };
+        let rank = |verdict: &Self| [Self::Free, Self::Open, wrong].iter().position(|own| own == verdict);
+        findings.filter(|finding| finding.question == question).map(of).max_by_key(rank).unwrap_or(Self::Free)
+    }
+}
+
+impl KernelReport {
+    /// The answer to a question.
+    pub fn answer(&self, question: Question) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.question == question)
+    }
+
+    /// The verdict on a question.
+    pub fn verdict(&self, question: Question) -> Verdict {
+        self.answer(question).map_or(Verdict::NotAsked(NotAsked::NotSelected), |answer| answer.verdict)
+    }
+}
+
+impl Report {
+    /// All findings.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.kernels.iter().flat_map(|kernel| &kernel.findings)
+    }
+}

@@ -1,0 +1,122 @@
+//! The rules that a finding may be about, by stable names. Each has a page in the book.
+
+use ptx_hazards::Rule as AsyncRule;
+use ptx_judge::Loss;
+use strum::{EnumMessage, IntoEnumIterator};
+
+use crate::question::Question;
+
+/// A rule that a program breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// A rule of asynchronous operations and barriers: `R1` to `R16`.
+    Async(AsyncRule),
+    /// Conflicting accesses of two threads have an order: `R17`.
+    Race,
+    /// Stores of the same value by two threads have an order: `R18`.
+    SameValue,
+    /// An operation of the IR keeps what it asks for: `R19` to `R26`.
+    Order(Loss),
+    /// The assembler keeps the order of an operation: `R27`.
+    Misplaced,
+}
+
+/// The losses of operations by the names of their rules.
+const LOSSES: [(Loss, &str); 8] = [
+    (Loss::Ordering, "R19"),
+    (Loss::Scope, "R20"),
+    (Loss::NotAtomic, "R21"),
+    (Loss::Missing, "R22"),
+    (Loss::Effect, "R23"),
+    (Loss::Volatile, "R24"),
+    (Loss::WeakLoadInLoop, "R25"),
+    (Loss::Undefined, "R26"),
+];
+
+impl Rule {
+    /// Every rule, in the order of the names.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of_losses = LOSSES.into_iter().map(|(loss, _)| Self::Order(loss));
+        AsyncRule::iter()
+            .map(Self::Async)
+            .chain([Self::Race, Self::SameValue])
+            .chain(of_losses)
+            .chain([Self::Misplaced])
+    }
+
+    /// The rule of a name such as `R4`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::all().find(|rule| rule.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The stable name: `R4`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Async(rule) => rule.into(),
+            Self::Race => "R17",
+            Self::SameValue => "R18",
+            Self::Order(loss) => LOSSES.iter().find(|(own, _)| *own == loss).map_or("R19", |(_, name)| name),
+            Self::Misplaced => "R27",
+        }
+    }
+
+    /// The question that the rule belongs to.
+    pub fn question(self) -> Question {
+        match self {
+            Self::Async(AsyncRule::R16) => Question::Barriers,
+            Self::Async(_) => Question::Async,
+            Self::Race | Self::SameValue => Question::Races,
+            Self::Order(_) | Self::Misplaced => Question::Order,
+        }
+    }
+
+    /// The rule in one sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Async(rule) => rule.get_documentation().unwrap_or_default(),
+            Self::Race => {
+                "Accesses of two threads to the same memory, of which a weak one or a write of other bytes is one, have an order."
+            }
+            Self::SameValue => "Two threads that store the same value to the same place have an order.",
+            Self::Order(loss) => match loss {
+                Loss::Scope => "An operation reaches the threads that its scope names.",
+                Loss::NotAtomic => "An atomic operation is one strong access of its width.",
+                Loss::Missing => "An instruction stands for each operation.",
+                Loss::Effect => "The PTX accesses the memory that the IR accesses, as often.",
+                Loss::Volatile => "A volatile access is volatile in PTX.",
+                Loss::WeakLoadInLoop => "The load before a compare-and-swap loop is strong.",
+                Loss::Undefined => "PTX defines the instruction on the memory that it accesses.",
+                _ => "An operation keeps its acquire, its release and its sequential consistency.",
+            },
+            Self::Misplaced => "The assembler keeps the order that the PTX has.",
+        }
+    }
+
+    /// The document that demands the rule.
+    pub fn source(self) -> String {
+        match self {
+            Self::Async(rule) => rule.source(),
+            Self::Race | Self::SameValue => "section 8.10 of the PTX manual".to_owned(),
+            Self::Order(_) => "sections 8.7 to 8.10 of the PTX manual".to_owned(),
+            Self::Misplaced => "machine code of ptxas, as measured".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_has_its_number() {
+        let names: Vec<&str> = Rule::all().map(Rule::name).collect();
+        let numbers: Vec<String> = (1..=names.len()).map(|number| format!("R{number}")).collect();
+        assert_eq!(names, numbers);
+        for rule in Rule::all() {
+            assert_eq!(Rule::by_name(&rule.name().to_lowercase()), Some(rule));
+            assert!(!rule.sentence().is_empty() && !rule.source().is_empty(), "{rule:?}");
+        }
+        assert!(Loss::iter().all(|loss| LOSSES.iter().any(|(own, _)| *own == loss)));
+        assert_eq!(Rule::by_name("R0"), None);
+    }
+}

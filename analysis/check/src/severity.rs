@@ -1,0 +1,70 @@
+//! The severity of a finding, by the claim of an analysis and the executions that show it.
+
+use ptx_hazards::{Claim, Class};
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// How severe a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Severity {
+    /// The program is wrong: a proof, a witness in a launch that is given, or a witness in enough launches that fit.
+    Error,
+    /// The program may be wrong, or does less than the manual demands.
+    Warning,
+    /// The program is right, and does more than it needs; or a part is not checked.
+    Note,
+}
+
+/// The severity of a finding, and whether kernels are known to run with it, so that `--strict` takes it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assessed {
+    pub severity: Severity,
+    pub is_tolerated: bool,
+}
+
+impl Assessed {
+    pub const ERROR: Self = Self { severity: Severity::Error, is_tolerated: false };
+    pub const POSSIBLE: Self = Self { severity: Severity::Warning, is_tolerated: false };
+    pub const TOLERATED: Self = Self { severity: Severity::Warning, is_tolerated: true };
+    pub const NOTE: Self = Self { severity: Severity::Note, is_tolerated: true };
+
+    /// The severity of a hazard. `is_about_two` is whether it names a second access or a remedy, `has_rule` whether it is about a rule,
+    /// and `shown` the class of the execution that shows it, with whether enough launches do.
+    pub fn of_hazard(claim: Claim, is_about_two: bool, has_rule: bool, shown: Option<(Class, bool)>) -> Self {
+        match (claim, shown) {
+            // A guessed launch alone may be wrong for the kernel.
+            (Claim::Wrong | Claim::NotChecked, Some((_, false))) => Self::POSSIBLE,
+            (Claim::Wrong, Some((_, true))) | (_, Some((Class::Wrong, true))) => Self::ERROR,
+            // The analysis says that nothing arrives, and an execution waits there.
+            (_, Some((Class::Stuck, true))) if has_rule => Self::ERROR,
+            (_, Some((Class::Stuck, true))) | (Claim::Wrong, None) => Self::POSSIBLE,
+            (Claim::NotChecked, Some(_)) => Self::TOLERATED,
+            (Claim::NotChecked, None) if has_rule => Self::POSSIBLE,
+            (Claim::NotChecked, None) => Self::NOTE,
+            (Claim::Note, _) if is_about_two => Self::TOLERATED,
+            (Claim::Note, _) => Self::NOTE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_needs_enough_launches() {
+        let of = |claim, shown| Assessed::of_hazard(claim, true, true, shown);
+        for class in [Class::Wrong, Class::Warning, Class::Stuck] {
+            assert_eq!(of(Claim::Wrong, Some((class, true))), Assessed::ERROR);
+            assert_eq!(of(Claim::Wrong, Some((class, false))), Assessed::POSSIBLE);
+        }
+        assert_eq!(of(Claim::Wrong, None), Assessed::POSSIBLE);
+        assert_eq!(of(Claim::NotChecked, Some((Class::Warning, true))), Assessed::TOLERATED);
+        assert_eq!(of(Claim::Note, Some((Class::Wrong, false))), Assessed::TOLERATED);
+        assert_eq!(Assessed::of_hazard(Claim::NotChecked, false, false, None), Assessed::NOTE);
+        assert_eq!(
+            Assessed::of_hazard(Claim::NotChecked, false, false, Some((Class::Stuck, true))),
+            Assessed::POSSIBLE
+        );
+    }
+}

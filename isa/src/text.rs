@@ -1,0 +1,106 @@
+//! A message that names places of PTX: a front end prints each place in the terms of its reader, as a line of PTX or of a source.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::InstPlace;
+
+/// A message, in one sentence without a period.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Part {
+    Words(String),
+    /// Places of which any may be meant, printed as ` on line 7 or on line 8`.
+    Places(Vec<InstPlace>),
+}
+
+impl Text {
+    /// A message without a place.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(vec![Part::Words(words.into())])
+    }
+
+    /// The message, followed by a place.
+    #[must_use]
+    pub fn at(self, place: InstPlace) -> Self {
+        self.at_any(vec![place])
+    }
+
+    /// The message, followed by places of which any may be meant.
+    #[must_use]
+    pub fn at_any(mut self, places: Vec<InstPlace>) -> Self {
+        self.0.push(Part::Places(places));
+        self
+    }
+
+    /// The message, followed by words.
+    #[must_use]
+    pub fn then(mut self, words: impl Into<String>) -> Self {
+        self.0.push(Part::Words(words.into()));
+        self
+    }
+
+    /// The message after and before words.
+    #[must_use]
+    pub fn between(self, before: impl Into<String>, after: impl Into<String>) -> Self {
+        let parts = std::iter::once(Part::Words(before.into())).chain(self.0).chain([Part::Words(after.into())]);
+        Self(parts.collect())
+    }
+
+    /// The message with each place as `place` has it, such as `on line 7`. A place of which `place` has no words is left out, and of
+    /// several places with the same words all but the first.
+    pub fn placed(&self, place: impl Fn(InstPlace) -> Option<String>) -> String {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Words(words) => text.push_str(words),
+                Part::Places(places) => {
+                    let mut known: Vec<String> = Vec::new();
+                    for words in places.iter().filter_map(|at| place(*at)) {
+                        if !known.contains(&words) {
+                            text.push_str(if known.is_empty() { " " } else { " or " });
+                            text.push_str(&words);
+                            known.push(words);
+                        }
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Self::new(words)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(words: &str) -> Self {
+        Self::new(words)
+    }
+}
+
+/// With the lines of the PTX.
+impl Display for Text {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.placed(|at| Some(format!("on line {at}"))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_printed_in_the_terms_of_the_reader() {
+        let [three, seven, eight] = [3, 7, 8].map(InstPlace::line);
+        let text = Text::new("the ld").at(seven).then(" is late, as").at_any(vec![three, seven, eight]);
+        assert_eq!(text.to_string(), "the ld on line 7 is late, as on line 3 or on line 7 or on line 8");
+        let source = |at: InstPlace| (at.line > 3).then(|| format!("on line {}", at.line / 2));
+        assert_eq!(text.placed(source), "the ld on line 3 is late, as on line 3 or on line 4");
+        assert_eq!(text.between("if ", ": unknown").placed(|_| None), "if the ld is late, as: unknown");
+    }
+}

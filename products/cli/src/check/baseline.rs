@@ -1,0 +1,81 @@
+//! Findings that are known, as a file of JSON.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use ptx_atomics::pass::{Diagnostic, Errors};
+use serde::{Deserialize, Serialize};
+
+use ptx_atomics::check::{Severity, View};
+
+use crate::{format, input::cannot};
+
+/// A finding as it stays when lines are added in front of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    file: String,
+    kernel: String,
+    rule: Option<String>,
+    /// Without the numbers of lines.
+    message: String,
+}
+
+/// How often each finding is known.
+#[derive(Default)]
+pub struct Baseline(BTreeMap<Known, usize>);
+
+impl Known {
+    fn of(view: &View<'_>) -> Self {
+        Self {
+            file: view.file.clone(),
+            kernel: view.kernel.clone(),
+            rule: view.finding.rule.map(|rule| rule.name().to_owned()),
+            message: view.message_without_places(),
+        }
+    }
+}
+
+impl Baseline {
+    /// # Errors
+    /// The file cannot be read, or is none that [`Self::write`] has written.
+    pub fn read(path: &Path) -> Result<Self, Errors> {
+        let text = fs::read_to_string(path).map_err(|error| cannot("read", path, &error))?;
+        let known: Vec<Known> = serde_json::from_str(&text).map_err(|error| {
+            let help = "`--write-baseline FILE` writes one";
+            Diagnostic::new(format!("'{}' is no baseline: {error}", path.display())).help(help)
+        })?;
+        let mut baseline = Self::default();
+        known.into_iter().for_each(|known| *baseline.0.entry(known).or_default() += 1);
+        Ok(baseline)
+    }
+
+    /// The text of a baseline of findings.
+    pub fn text<'v>(views: impl Iterator<Item = &'v View<'v>>) -> String {
+        let mut known: Vec<Known> = views.filter(|view| is_kept(view)).map(Known::of).collect();
+        known.sort();
+        format::json(&known)
+    }
+
+    /// Removes the findings that are known, each as often as it is; how many these are.
+    pub fn remove(&mut self, views: &mut Vec<View<'_>>) -> usize {
+        let before = views.len();
+        views.retain(|view| match self.0.get_mut(&Known::of(view)) {
+            Some(left @ 1..) if is_kept(view) => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        });
+        before - views.len()
+    }
+
+    /// How many known findings there were not.
+    pub fn left(&self) -> usize {
+        self.0.values().sum()
+    }
+}
+
+/// What is not checked stays so, and is counted always.
+fn is_kept(view: &View<'_>) -> bool {
+    view.finding.severity <= Severity::Warning
+}

@@ -1,0 +1,158 @@
+//! The summary of a check.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display, Formatter},
+};
+
+use itertools::Itertools;
+use ptx_atomics::{
+    check::{NotAsked, Question, Questions, Severity, Verdict},
+    pass::Diagnostic,
+};
+
+use super::{PROVED, Shown};
+use crate::cli::CheckArgs;
+
+/// The summary of all inputs.
+pub struct Summary {
+    asked: Questions,
+    kernels: usize,
+    errors_found: usize,
+    warnings: usize,
+    unproved: usize,
+    not_checked: usize,
+    allowed: Vec<String>,
+    /// How many kernels have each verdict, by question.
+    verdicts: BTreeMap<(Question, Verdict), usize>,
+    /// How many synchronizations and operations each question is about, and how many of them are not decided.
+    counts: BTreeMap<Question, (usize, usize)>,
+    /// The kernels and questions that the time limit has cut.
+    stopped: Vec<String>,
+    is_open: bool,
+    /// How many findings are of the baseline, and how many of the baseline were not found.
+    pub known: Option<(usize, usize)>,
+    /// The reasons why a file, or a part of it, is not checked.
+    pub errors: Vec<Diagnostic>,
+}
+
+impl Summary {
+    pub fn new(args: &CheckArgs) -> Self {
+        Self {
+            asked: args.kernels.questions(),
+            kernels: 0,
+            errors_found: 0,
+            warnings: 0,
+            unproved: 0,
+            not_checked: 0,
+            allowed: Vec::new(),
+            verdicts: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            stopped: Vec::new(),
+            is_open: false,
+            known: None,
+            errors: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, shown: &Shown<'_>) {
+        for kernel in &shown.module.report.kernels {
+            self.kernels += usize::from(!kernel.answers.is_empty());
+            for answer in &kernel.answers {
+                *self.verdicts.entry((answer.question, answer.verdict)).or_default() += 1;
+                let counts = self.counts.entry(answer.question).or_default();
+                *counts = (counts.0 + answer.counts.0, counts.1 + answer.counts.1);
+                self.is_open |= PROVED.contains(&answer.question) && answer.verdict == Verdict::Open;
+                if answer.is_stopped {
+                    self.stopped.push(format!("'{}' ({})", kernel.kernel, answer.question));
+                }
+            }
+        }
+        for view in shown.each() {
+            let finding = view.finding;
+            match finding.severity {
+                _ if finding.allowed.is_some() => {
+                    let rule = finding.rule.map_or("a finding", |rule| rule.name());
+                    let place = view.place.as_ref().map_or_else(|| view.file.clone(), ToString::to_string);
+                    self.allowed.push(format!("{rule} at {place}: {}", finding.allowed.as_deref().unwrap_or_default()));
+                }
+                Severity::Error => self.errors_found += 1,
+                Severity::Warning if finding.is_unproved() => self.unproved += 1,
+                Severity::Warning => self.warnings += 1,
+                Severity::Note if finding.is_not_checked() => self.not_checked += 1,
+                Severity::Note => {}
+            }
+        }
+    }
+
+    /// Whether there is no error; with `is_strict`, nothing that may be one either.
+    pub fn is_right(&self, is_strict: bool) -> bool {
+        let is_open = is_strict && (self.unproved > 0 || self.is_open);
+        self.errors_found == 0 && self.errors.is_empty() && !is_open
+    }
+
+    /// The answers to a question: how many kernels have which verdict.
+    fn answers(&self, question: Question) -> Option<String> {
+        let of: Vec<_> = self.verdicts.iter().filter(|((own, _), _)| *own == question).collect();
+        let asked = of.iter().filter(|((_, verdict), _)| !matches!(verdict, Verdict::NotAsked(_)));
+        let words = asked.map(|((_, verdict), count)| format!("{count} {verdict}")).join(", ");
+        let counts = match (question, self.counts.get(&question)) {
+            (Question::Async, Some((all @ 1.., open))) => {
+                format!("; {all} synchronization{}, {open} undecided", if *all == 1 { "" } else { "s" })
+            }
+            (Question::Order, Some((all @ 1.., open))) => {
+                format!("; {all} operation{}, {open} not judged", if *all == 1 { "" } else { "s" })
+            }
+            _ => String::new(),
+        };
+        (!words.is_empty()).then(|| format!("{question} ({words}{counts})"))
+    }
+
+    /// The reasons why a question was not asked of a kernel.
+    fn not_asked(&self, question: Question) -> Option<String> {
+        let reasons = self.verdicts.keys().filter_map(|(own, verdict)| match verdict {
+            Verdict::NotAsked(why) if *own == question => Some(*why),
+            _ => None,
+        });
+        let reasons: Vec<NotAsked> = reasons.collect();
+        let has_answer = self.verdicts.keys().any(|(own, _)| *own == question);
+        let reasons = match (has_answer, self.asked.has(question)) {
+            (false, false) => return None,
+            (false, true) if question == Question::Order => vec![NotAsked::NoIr],
+            _ => reasons,
+        };
+        let words = reasons.iter().join(", ");
+        (!words.is_empty()).then(|| format!("{question} ({words})"))
+    }
+}
+
+impl Display for Summary {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let s = |count: usize| if count == 1 { "" } else { "s" };
+        for allowed in &self.allowed {
+            writeln!(f, "allowed in the source: {allowed}")?;
+        }
+        for stopped in &self.stopped {
+            writeln!(f, "stopped by the time limit: {stopped}")?;
+        }
+        let counts = [
+            (self.errors_found, format!("error{}", s(self.errors_found))),
+            (self.warnings, format!("warning{}", s(self.warnings))),
+            (self.unproved, "unproved (-v lists them)".to_owned()),
+            (self.not_checked, "not checked (-v)".to_owned()),
+        ];
+        let mut counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        let counts = counts.join(", ");
+        let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts };
+        write!(f, "{} kernel{}: {counts}", self.kernels, s(self.kernels))?;
+        let asked = self.asked.iter().filter_map(|question| self.answers(question)).join(", ");
+        if !asked.is_empty() {
+            write!(f, "; asked: {asked}")?;
+        }
+        let not_asked = self.asked.iter().filter_map(|question| self.not_asked(question)).join(", ");
+        if !not_asked.is_empty() {
+            write!(f, "; not asked: {not_asked}")?;
+        }
+        self.known.map_or(Ok(()), |(known, left)| write!(f, "; of the baseline {known} are there and {left} are not"))
+    }
+}
