@@ -50,7 +50,7 @@ fn findings(module: &Module) -> BTreeMap<String, Vec<String>> {
     let name = |pair: Vec<Option<InstId>>| format!("{pair:?}");
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for report in check(module, &Options::default()) {
-        let found = report.findings.iter().map(|finding| {
+        let found = report.obstacles.iter().map(|finding| {
             let changes = finding.remedy.iter().flat_map(|remedy| &remedy.changes).map(|change| id(change.at()));
             format!("{} {} {}", finding.class, name(finding.pair.map(id).into()), name(changes.collect()))
         });
@@ -65,7 +65,7 @@ fn findings(module: &Module) -> BTreeMap<String, Vec<String>> {
         own.extend(report.findings.iter().map(|finding| {
             let edits = finding.remedy.iter().flat_map(|remedy| &remedy.edits).map(|edit| id(edit.at));
             let pair = vec![finding.first.and_then(id), id(finding.at)];
-            format!("{:?} {} {} {}", finding.rule, finding.verdict, name(pair), name(edits.collect()))
+            format!("{:?} {} {} {}", finding.rule, finding.claim, name(pair), name(edits.collect()))
         }));
         own.extend(shown.iter().flat_map(|shown| &shown.found).map(|witness| {
             let (first, second) = witness.pair();

@@ -93,8 +93,8 @@ pub use self::{
 pub use inkwell;
 #[doc(no_inline)]
 pub use ptx_atomics_common::{
-    AsyncMode, Diagnostic, Embed, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated,
-    remarks, settings,
+    AsyncMode, Diagnostic, Embed, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, remarks,
+    settings,
 };
 /// The major version of LLVM that this is built for.
 pub use ptx_atomics_version::MAJOR as LLVM_VERSION;

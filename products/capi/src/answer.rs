@@ -2,7 +2,7 @@
 
 use ptx_atomics_common::{Diagnostic, Errors};
 
-use crate::constants::{Standing, Part, Status};
+use crate::constants::{Part, Standing, Status};
 
 /// What came of a call. ptx_atomics_result_free frees it.
 #[derive(Default)]

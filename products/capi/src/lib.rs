@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_uint};
 use arguments::{bytes, name, text, write};
 pub use {
     answer::{Answer, Message},
-    constants::{Emit, Format, Language, Standing, Part, Status},
+    constants::{Emit, Format, Language, Part, Standing, Status},
     session::Session,
 };
 

@@ -8,9 +8,9 @@ mod imp {
 
     use itertools::Itertools;
     use ptx_atomics::{
-        check,
         isolated::{self, Helper, Job, Language},
         llvm::{Errors, Input, Recognized, Settings, inkwell::context::Context, ptx_name},
+        order,
         ptx::{Module, Target},
     };
 
@@ -52,7 +52,7 @@ mod imp {
             settings.override_with(&self.job.options, "the options").map_err(said)?;
             let module = module.filter(|_| self.job.language == Language::Mlir);
             let context = Context::create();
-            let functions = check::operations(&context, &self.job.input, self.job.language, ptx, &settings, module);
+            let functions = order::operations(&context, &self.job.input, self.job.language, ptx, &settings, module);
             Ok(Source { functions: functions.map_err(said)? })
         }
     }
@@ -93,7 +93,7 @@ mod imp {
         /// What is lost, a line for each operation.
         pub fn lost(&self, ptx: &str) -> Result<(), String> {
             let module: Module = ptx.parse().map_err(|errors| format!("the PTX: {errors}"))?;
-            let judged = check::judge(&self.functions, &module, ptx).map_err(said)?;
+            let judged = order::judge(&self.functions, &module, ptx).map_err(said)?;
             let mut lost = judged.operations.iter().filter_map(|found| {
                 let judgement = found.judgement.as_ref().filter(|judgement| judgement.loss().is_some())?;
                 let reasons = judgement.violations.iter().join(", ");

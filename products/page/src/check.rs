@@ -136,9 +136,7 @@ impl Asked<'_> {
                 ran: self.ran(&kernel.kernel, kernel.has_block),
             }
         };
-        let has_body = |kernel: &&KernelReport| {
-            self.module.kernels().any(|function| function.name == kernel.kernel)
-        };
+        let has_body = |kernel: &&KernelReport| self.module.kernels().any(|function| function.name == kernel.kernel);
         let kernels: Vec<OfKernel> = report.kernels.iter().filter(has_body).map(of_kernel).collect();
         let mut findings: Vec<Row> =
             report.kernels.iter().filter(has_body).flat_map(|kernel| document.views(kernel)).map(row).collect();
@@ -157,8 +155,11 @@ impl Asked<'_> {
             End::Cut => "it did not end in time".to_owned(),
             End::Stopped(kind) => format!("it stopped: {kind}"),
         };
-        let chosen =
-            if has_block { "" } else { "; the kernel does not say how many threads a CTA has, so that number is chosen" };
+        let chosen = if has_block {
+            ""
+        } else {
+            "; the kernel does not say how many threads a CTA has, so that number is chosen"
+        };
         Some(format!("{launch}: {how}, {executed} of {all} instructions executed{chosen}"))
     }
 }

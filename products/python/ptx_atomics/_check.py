@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from dataclasses import replace
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _command
 from ._command import CommandError
 from ._kernel import Files, files, shown_grid
-from ._report import Finding, Report, Verdict, of_check, of_races
+from ._report import Report, of_report
 
 Sizes = Union[int, Sequence[int]]
 
@@ -29,17 +30,19 @@ def check(
     name: Optional[str] = None,
     parameters: Optional[Mapping[str, int]] = None,
     strict: bool = False,
+    quick: bool = False,
     time_limit: Optional[float] = None,
     only: Optional[str] = None,
     profile: Optional[str] = None,
 ) -> Report:
-    """Checks a kernel: what its asynchronous operations lack, its order against its LLVM IR, and races that executions show.
+    """Checks a kernel: its asynchronous operations, data races, barriers, and its order against its LLVM IR.
 
     ``kernel`` is PTX as text, a path (a file, or a folder as Triton's cache), a compiled or jitted kernel of Triton or Gluon,
     ``kernel[grid]``, or a compiled function of Numba. ``block`` and ``grid`` say how it is launched where its PTX does not,
-    ``parameters`` its numbers by name, ``name`` which kernels are meant. ``only`` is ``"order"`` or ``"async"``, and
-    ``profile`` a reading of the manual, as of ``ptx-atomics check --help``. ``time_limit`` is how long an execution is looked
-    for, in seconds: 10 without it, 0 does not look.
+    ``parameters`` its numbers by name, ``name`` which kernels are meant. ``only`` has some of the questions ``"order"``,
+    ``"async"``, ``"races"`` and ``"barriers"`` between commas, and ``profile`` is a reading of the manual, as of ``ptx-atomics
+    check --help``. ``quick`` looks for no execution that shows a finding. ``time_limit`` is the emergency stop of each kernel and
+    question, in seconds: 120 without it.
 
     Raises ``CommandError`` where the arguments are wrong. What cannot be read stands in ``Report.errors``.
 
@@ -62,11 +65,11 @@ def check(
     >>> report.wrong[0].kernel
     'copy'
     """
-    options = _options(block, grid, name, strict, time_limit)
+    options = _options(block, grid, name, strict, quick, time_limit)
     options += [f"--param={key}={value}" for key, value in (parameters or {}).items()]
     options += ["--only", only] if only else []
     options += ["--profile", profile] if profile else []
-    return _report(kernel, options, lambda found: (of_check(found), ()))
+    return _report(kernel, options)
 
 
 def races(
@@ -77,12 +80,13 @@ def races(
     name: Optional[str] = None,
     may_alias: bool = False,
     strict: bool = False,
+    quick: bool = False,
     time_limit: Optional[float] = None,
 ) -> Report:
     """Says of each kernel whether it is free of data races, has one, or is left open: ``Report.kernels``.
 
-    ``kernel``, ``block``, ``grid`` and ``name`` are as of :func:`check`. ``may_alias`` lets pointers of different parameters
-    have the same memory. ``time_limit`` is how long one kernel may take, in seconds: 10 without it.
+    ``kernel``, ``block``, ``grid`` and ``name`` are as of :func:`check`, and so are ``quick`` and ``time_limit``. ``may_alias`` lets
+    pointers of different parameters have the same memory.
 
     >>> report = races('''
     ... .version 8.0
@@ -99,9 +103,10 @@ def races(
     >>> report.kernels[0].verdict
     'race'
     """
-    options = ["--races", *_options(block, grid, name, strict, time_limit)]
+    options = ["--races", *_options(block, grid, name, strict, quick, time_limit)]
     options += ["--may-alias"] if may_alias else []
-    return _report(kernel, options, of_races)
+    report = _report(kernel, options)
+    return replace(report, kernels=tuple(verdict for verdict in report.verdicts if verdict.question == "races"))
 
 
 def _options(
@@ -109,47 +114,50 @@ def _options(
     grid: Optional[Sizes],
     name: Optional[str],
     strict: bool,
+    quick: bool,
     time_limit: Optional[float],
 ) -> List[str]:
     options = [*_sizes("block", block), *_sizes("grid", grid)]
     options += ["--kernel", name] if name else []
     options += ["--strict"] if strict else []
+    options += ["--quick"] if quick else []
     options += ["--time-limit", str(time_limit)] if time_limit is not None else []
     return options
 
 
-Read = Callable[[Any], Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]]
+#: The report of an input that cannot be read.
+EMPTY: Dict[str, Any] = {"kernels": []}
 
 
-def _report(kernel: Any, options: List[str], read: Read) -> Report:
+def _report(kernel: Any, options: List[str]) -> Report:
     with files(kernel) as given:
         answer = _command.call(_arguments(given, options, "json"))
         try:
             found = answer.json()
         except CommandError:
-            found = []
+            found = EMPTY
         for execution in _executions(found):
             execution["command"] = given.repeatable(execution["command"])
         found = json.loads(given.without_folder(json.dumps(found, ensure_ascii=False)))
         answer = given.renamed(answer)
         errors = _errors(answer.said)
-        if not found and not errors and answer.status not in (0, 1):
+        if not found["kernels"] and not errors and answer.status not in (0, 1):
             raise CommandError(answer.status, answer.said)
-        findings, verdicts = read(found)
+        findings, verdicts = of_report(found)
 
     def sarif() -> str:
         with files(kernel) as given:
             return given.renamed(_command.call(_arguments(given, options, "sarif"))).output
 
-    return Report(findings, verdicts, errors, dict(given.texts), sarif)
+    return Report(findings, (), verdicts, errors, dict(given.texts), sarif)
 
 
-def _executions(found: Any) -> Iterator[Dict[str, Any]]:
-    """The executions in an answer of ``check``, with or without ``--races``."""
-    for one in found:
-        for finding in one.get("findings", [one]):
-            if finding.get("execution"):
-                yield finding["execution"]
+def _executions(report: Any) -> Iterator[Dict[str, Any]]:
+    """The executions in a report."""
+    for kernel in report["kernels"]:
+        for finding in kernel["findings"]:
+            if finding["evidence"].get("command"):
+                yield finding["evidence"]
 
 
 def _arguments(given: Files, options: List[str], form: str) -> List[str]:

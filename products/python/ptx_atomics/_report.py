@@ -11,9 +11,9 @@ from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tup
 from ._command import CommandError, Error
 
 #: Verdicts of findings that make a kernel wrong.
-WRONG = frozenset({"error", "race", "same-value", "divergent"})
+WRONG = frozenset({"error"})
 #: Those that are wrong only where all must be known.
-POSSIBLE = frozenset({"possible", "open"})
+POSSIBLE = frozenset({"possible"})
 
 
 class FindingsError(Error):
@@ -38,10 +38,9 @@ class Finding:
     kernel: str
     #: From 1; nothing where debug information has no place.
     line: Optional[int]
-    #: ``order``, ``async`` or ``races``.
+    #: ``order``, ``async``, ``races`` or ``barriers``.
     check: str
-    #: ``error``, ``possible``, ``warning``, ``note`` or ``not-checked``; of races ``race``, ``same-value``, ``divergent``,
-    #: ``not-proved`` or ``not-followed``.
+    #: ``error``, ``possible``, ``warning``, ``note``, ``not-checked``, or ``allowed`` where the source says so.
     verdict: str
     message: str
     #: Lines of the PTX, with what stands there.
@@ -70,14 +69,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a kernel is free of races."""
+    """The answer to a question about a kernel."""
 
     file: str
     kernel: str
-    #: ``free``, ``race``, ``divergent`` or ``open``.
+    #: ``free``, ``lost``, ``missing``, ``race``, ``divergent``, ``open`` or ``not-asked``.
     verdict: str
-    #: What a proof takes for granted.
+    #: The conditions under which the proof holds.
     assumptions: Tuple[str, ...] = ()
+    #: ``order``, ``async``, ``races`` or ``barriers``.
+    question: str = "races"
+    #: Whether the time limit has cut the work on it.
+    stopped: bool = False
 
     def to_dict(self) -> Dict[str, Any]:
         """The verdict as plain values."""
@@ -104,8 +107,10 @@ class Report:
     """
 
     findings: Tuple[Finding, ...] = ()
-    #: The verdict on each kernel; nothing but for :func:`ptx_atomics.races`.
+    #: The verdict on the races of each kernel, after :func:`ptx_atomics.races`.
     kernels: Tuple[Verdict, ...] = ()
+    #: The verdict on each kernel and question.
+    verdicts: Tuple[Verdict, ...] = ()
     #: What could not be read, in words.
     errors: Tuple[str, ...] = ()
     #: The texts of files that are not there any more, by their names.
@@ -136,6 +141,7 @@ class Report:
             "ok": self.ok,
             "findings": [finding.to_dict() for finding in self.findings],
             "kernels": [kernel.to_dict() for kernel in self.kernels],
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "errors": list(self.errors),
         }
 
@@ -259,51 +265,45 @@ def _thread(site: Dict[str, Any]) -> str:
     return f"thread {site.get('thread')} of CTA {site.get('cta')}"
 
 
-def of_check(found: Sequence[Dict[str, Any]]) -> Tuple[Finding, ...]:
-    """The findings of ``check --format json``."""
-    return tuple(
-        Finding(
-            file=one["file"],
-            kernel=one["kernel"],
-            line=one["line"],
-            check=one["check"],
-            verdict=one["verdict"],
-            message=one["message"],
-            notes=tuple(one["notes"]),
-            help=one["help"],
-            execution=one["execution"],
-            raw=one,
-        )
-        for one in found
-    )
-
-
-def of_races(kernels: Sequence[Dict[str, Any]]) -> Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]:
-    """The findings and the verdicts of ``check --races --format json``."""
-
-    def place(kernel: Dict[str, Any], one: Dict[str, Any]) -> Dict[str, Any]:
-        return one["places"][-1] or {"file": kernel["file"], "line": one["lines"][-1]}
-
-    findings = tuple(
-        Finding(
-            file=place(kernel, one)["file"],
-            kernel=kernel["kernel"],
-            line=place(kernel, one)["line"],
-            check="races",
-            verdict=one["class"],
-            message=one["message"],
-            notes=tuple(f"line {line} of the PTX" for line in dict.fromkeys(one["lines"])),
-            help=one["help"],
-            execution=one["execution"],
-            raw=one,
-        )
-        for kernel in kernels
-        for one in kernel["findings"]
-    )
+def of_report(report: Dict[str, Any]) -> Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]:
+    """The findings and the verdicts of ``check --format json``, which has the version 1 of its schema."""
+    findings = tuple(_finding(kernel, one) for kernel in report["kernels"] for one in kernel["findings"])
     verdicts = tuple(
-        Verdict(kernel["file"], kernel["kernel"], kernel["verdict"], tuple(kernel["assumptions"])) for kernel in kernels
+        Verdict(
+            file=kernel["program"],
+            kernel=kernel["kernel"],
+            verdict=answer["verdict"],
+            assumptions=tuple(answer["assumptions"]),
+            question=answer["question"],
+            stopped=answer["stopped"],
+        )
+        for kernel in report["kernels"]
+        for answer in kernel["answers"]
     )
     return findings, verdicts
+
+
+def _finding(kernel: Dict[str, Any], one: Dict[str, Any]) -> Finding:
+    return Finding(
+        file=one["file"],
+        kernel=kernel["kernel"],
+        line=one["line"],
+        check=one["question"],
+        verdict=_verdict(one),
+        message=one["message"],
+        notes=tuple(one["notes"]),
+        help=one["help"],
+        execution=one["evidence"] if one["evidence"]["kind"] == "witness" else None,
+        raw={"name": kernel["name"], **one},
+    )
+
+
+def _verdict(one: Dict[str, Any]) -> str:
+    if one["allowed"] is not None:
+        return "allowed"
+    if one["not_checked"]:
+        return "not-checked"
+    return "possible" if one["unproved"] else str(one["severity"])
 
 
 __all__ = ["CommandError", "Error", "Finding", "FindingsError", "Report", "Verdict"]

@@ -173,7 +173,7 @@ def _once(kernel: Any, given: Mapping[str, Argument], options: List[str], seed: 
         outputs = {key: array for key, array in made.items() if array is not None}
         if write:
             _write_back(given, outputs)
-        report = Report(_findings(found), (), tuple(_words(one) for one in found["errors"]), dict(source.texts))
+        report = Report(_findings(found), (), (), tuple(_words(one) for one in found["errors"]), dict(source.texts))
         return Run(
             outputs,
             report,

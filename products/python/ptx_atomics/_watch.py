@@ -12,11 +12,9 @@ from typing import Any, Callable, Dict, List, Optional, Set
 from . import _command
 from ._check import check
 from ._kernel import Program, cache
-from ._report import POSSIBLE, Finding, FindingsError, Report
+from ._report import Finding, FindingsError, Report
 
 MODES = ("off", "warn", "raise")
-#: How long an execution is looked for in a kernel of which nothing is proposed, in seconds: users wait for it.
-QUICK = 0.15
 
 
 class KernelWarning(UserWarning):
@@ -73,10 +71,7 @@ class Watch:
             # With the IR beside it, its order is checked, too.
             stages = {"ptx": program.ptx, **({"llir": program.llvm_ir} if program.llvm_ir else {})}
             kernel = _Stages(program.name, stages)
-            report = check(kernel, **{"time_limit": QUICK, **self.options})
-            if any(finding.verdict in POSSIBLE for finding in report.findings) and "time_limit" not in self.options:
-                # It takes an execution to say more.
-                report = check(kernel, **self.options)
+            report = check(kernel, **self.options)
             _store(key, report)
         self._seen[key] = report
         return report
@@ -132,7 +127,7 @@ def _stored(key: str) -> Optional[Report]:
     try:
         known = json.loads(cache().joinpath(f"{key}.json").read_text(encoding="utf-8"))
         findings = tuple(Finding(**{**one, "notes": tuple(one["notes"])}) for one in known["findings"])
-        return Report(findings, (), tuple(known["errors"]), known["texts"])
+        return Report(findings, (), (), tuple(known["errors"]), known["texts"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

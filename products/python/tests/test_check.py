@@ -65,7 +65,7 @@ def test_the_command_of_a_finding_repeats_its_execution(wrong: str, monkeypatch:
             assert f"repeat it: {(report.wrong[0].execution or {})['command']}" in str(report)
             for finding in report.wrong:
                 command = (finding.execution or {})["command"]
-                assert command == finding.raw["execution"]["command"]
+                assert command == finding.raw["evidence"]["command"]
                 words = shlex.split(command)
                 done = subprocess.run([_command.path(), *words[1:]], capture_output=True, text=True)
                 assert done.returncode == 1 and "race" in done.stderr, done.stderr

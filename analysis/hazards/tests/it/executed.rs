@@ -1,7 +1,7 @@
 //! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
 
 use ptx_execute::Given;
-use ptx_hazards::{Budget, Claim, Class, Hazard, Level, Rule, check, read, shown as levels, witnesses};
+use ptx_hazards::{Budget, Claim, Class, Hazard, Rule, check, read, witnesses};
 use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -176,117 +176,4 @@ fn witnesses_of_other_kinds() {
     let all =
         witnesses(&module, "k", &claims, &Given::default(), &Budget::default(), &Stop::never()).expect("launches");
     assert!(all.found.iter().all(|witness| witness.shows.is_none()), "{all:?}");
-}
-
-/// How each finding of a kernel is shown to its reader.
-fn levels_of(head: &str, body: &str) -> Vec<(Option<Rule>, Level)> {
-    let head = HEAD.replace(".reqntid 64", head).replace("8.7\n.target sm_90a", "8.7\n.target sm_100a");
-    let text = format!("{head}{body}\nret;\n}}\n");
-    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let kernel = read(&module).into_iter().next().expect("a kernel");
-    let report = check(&kernel, Readings::DEFAULT);
-    let all = witnesses(&module, "k", &report.findings, &Given::default(), &Budget::default(), &Stop::never())
-        .expect("launches");
-    let all = levels(&report, Some(&all), kernel.has_block);
-    let mut all: Vec<_> = all.into_iter().map(|one| (one.finding.rule, one.level)).collect();
-    all.sort_by_key(|(rule, level)| (*rule, <&str>::from(level)));
-    all.dedup();
-    all
-}
-
-/// Threads that poll an mbarrier hang as threads that wait for it do, and bytes that no copy brings are missing as arrivals are.
-#[test]
-fn hangs() {
-    let init = "@%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0;";
-    let copy = "@%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile+16], [%from], 16, [tile];";
-    let test = "again: mbarrier.test_wait.parity.shared::cta.b64 %p1, [tile], 0; @!%p1 bra again;";
-    let wait = test.replace("test_wait", "try_wait");
-    for wait in [test, &wait] {
-        let arrive = |bytes: u32| format!("@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [tile], {bytes};");
-        assert_eq!(levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(16))), []);
-        let missing = levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(32)));
-        assert_eq!(missing, [(None, Level::Possible)], "{wait}");
-        let two = init.replace("], 1;", "], 2;");
-        let missing = levels_of(".reqntid 64", &format!("{two} {} {copy} {wait}", arrive(16)));
-        assert_eq!(missing, [(None, Level::Possible)], "{wait}");
-    }
-}
-
-/// A register that `tcgen05.ld` writes orders its thread (section 9.7.16.6.4.5): reading it needs no wait, and freeing its columns does.
-#[test]
-fn registers_of_a_load_of_tensor_memory() {
-    let of = |wait: &str| {
-        format!(
-            "setp.lt.u32 %p1, %thread, 32; @!%p1 bra done; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], 32;
-            ld.shared.b32 %r1, [tile]; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {{%thread}}; tcgen05.wait::st.sync.aligned;
-            tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r2}}, [%r1]; {wait} st.global.b32 [%to], %r2;
-            WAIT tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32; done:"
-        )
-    };
-    let wait = "tcgen05.wait::ld.sync.aligned;";
-    assert_eq!(levels_of(".reqntid 64", &of(wait).replace("WAIT", "")), []);
-    assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", wait)), []);
-    assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", "")), [(Some(Rule::R1), Level::Error)]);
-}
-
-/// In a cluster of four CTAs, each accesses the next one, whether the kernel says how many there are or not.
-#[test]
-fn clusters_of_four() {
-    let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
-    let next = "add.u32 %r3, %rank, 1; and.b32 %r3, %r3, 3; mov.u32 %r0, tile; mapa.shared::cluster.u32 %r1, %r0, %r3;";
-    let access = "st.shared::cluster.b32 [%r1], %rank;";
-    let wrong = [(Some(Rule::R15), Level::Error)];
-    for head in [".reqntid 64 .reqnctapercluster 4", ".reqntid 64"] {
-        let of = |body: String| levels_of(head, &body);
-        assert_eq!(of(format!("{next} {meet} @%p0 {access} {meet}")), [], "{head}");
-        assert_eq!(of(format!("{next} @%p0 {access} {meet}")), wrong, "{head}");
-        assert_eq!(of(format!("{next} {meet} @%p0 {access}")), wrong, "{head}");
-    }
-}
-
-/// A wait for the phase before passes at once, and the data are read before they have come: where the parity is a number, a register of a
-/// loop, or a variable in local memory, as compilers have it without optimization.
-#[test]
-fn waits_for_the_phase_before() {
-    let rounds = |begin: &str, parity: &str, flip: &str| {
-        format!(
-            ".local .align 8 .b8 __local_depot0[8]; .reg .b64 %SP, %SPL; mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL;
-            mov.b32 %r5, 0; mov.u32 %r4, tile; @%p0 mbarrier.init.shared.b64 [%r4], 1; bar.sync 0; {begin}
-            again: @!%p0 bra wait; fence.proxy.async.shared::cta;
-            mbarrier.arrive.expect_tx.shared.b64 _, [%r4], 256;
-            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+128], [%from], 256, [%r4];
-            wait: {parity} loop: mbarrier.try_wait.parity.shared.b64 %p1, [%r4], %r6; @!%p1 bra loop;
-            mad.lo.u32 %r7, %thread, 4, %r4; ld.shared.b32 %r8, [%r7+128]; bar.sync 0; {flip}
-            add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 4; @%p2 bra again; st.global.b32 [%to], %r8;"
-        )
-    };
-    let register = ("mov.b32 %r6, 0;", "", "xor.b32 %r6, %r6, 1;");
-    let of_round = ("", "and.b32 %r6, %r5, 1;", "");
-    let local = (
-        "st.local.b32 [%SPL+4], 0;",
-        "ld.local.b32 %r6, [%SPL+4];",
-        "xor.b32 %r6, %r6, 1; st.local.b32 [%SPL+4], %r6;",
-    );
-    let generic =
-        ("st.b32 [%SP], 0;", "ld.b32 %r6, [%SP];", "ld.b32 %r6, [%SP]; xor.b32 %r6, %r6, 1; st.b32 [%SP], %r6;");
-    let has_error = |body: &str| {
-        let levels = levels_of(".reqntid 64", body);
-        levels.iter().any(|(_, level)| *level == Level::Error)
-    };
-    for (begin, parity, flip) in [register, of_round, local, generic] {
-        assert!(!has_error(&rounds(begin, parity, flip)), "{parity}");
-        let first = format!("{parity} xor.b32 %r6, %r6, 1;");
-        if !parity.is_empty() {
-            assert!(has_error(&rounds(begin, &first, flip)), "{first}");
-        }
-        if !flip.is_empty() {
-            assert!(has_error(&rounds(begin, parity, "")), "{parity}, which never flips");
-        }
-    }
-    assert!(has_error(&rounds("mov.b32 %r6, 1;", "", register.2)), "the first wait");
-    // One round alone is right, and so is a launch in which the loop has no more.
-    let given =
-        |body: &str| body.replace("setp.lt.u32 %p2, %r5, 4;", "ld.param.b32 %r9, [rounds]; setp.lt.u32 %p2, %r5, %r9;");
-    assert!(!has_error(&given(&rounds(register.0, register.1, register.2))));
-    assert!(has_error(&given(&rounds(register.0, register.1, ""))));
 }

@@ -600,7 +600,7 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
                 FaultKind::Race | FaultKind::SameValue | FaultKind::DivergentBarrier | FaultKind::BarrierCount
             ) || kind == FaultKind::Hang && waits_at_barriers
         };
-        if let Some(found) = report.obstacles.iter().find(|found| is_wrong(found.kind)) {
+        if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
             return Some(format!(
                 "{found} at lines {:?} and {}",
                 found.other.as_ref().map(|site| site.at.line),

@@ -1,0 +1,3 @@
+//! Tests of the check of kernels.
+
+mod executed;
