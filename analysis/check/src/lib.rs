@@ -28,6 +28,7 @@
 
 #![warn(missing_docs)]
 
+mod allow;
 mod asynchronous;
 mod budget;
 mod check;

@@ -49,10 +49,19 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
         time: if is_quick { Duration::MAX } else { time },
         ..Check::new(&module)
     };
-    let report = check.run();
+    let mut report = check.run();
     let places = Places::of("");
     let document = Document { program: file, text: ptx, lines: Lines::Ptx { places: &places, is_given: true } };
-    messages.extend(report.kernels.iter().flat_map(|kernel| document.views(kernel)).map(message));
+    let faults = document.allow(&mut report).into_iter();
+    messages.extend(faults.map(|fault| Message::new(Standing::Warning, fault, None)));
+    messages.extend(
+        report
+            .kernels
+            .iter()
+            .flat_map(|kernel| document.views(kernel))
+            .filter(|view| view.finding.allowed.is_none())
+            .map(message),
+    );
     Answer { messages, ..Answer::default() }
 }
 

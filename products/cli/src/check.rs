@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use ptx_atomics::{
     check::{Document, Question, View, Witness, json},
-    pass::{Errors, Input},
+    pass::{Diagnostic, Errors, Input},
 };
 
 pub use self::read::in_text;
@@ -84,7 +84,15 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
     for program in &mut programs {
         let errors = std::mem::take(&mut program.errors);
         errors.iter().for_each(|error| render::error(error, program.input.as_ref()));
+        program.warnings.iter().for_each(|warning| render::warning(warning, program.input.as_ref()));
         summary.errors.extend(errors);
+    }
+    let has_kernel = |program: &Program| program.modules.iter().any(|module| !module.report.kernels.is_empty());
+    if !programs.iter().any(has_kernel) && summary.errors.is_empty() {
+        let error = Diagnostic::new("there is no kernel to check");
+        let error = error.help("give PTX with an entry, or a source that becomes such PTX");
+        render::error(&error, None);
+        summary.errors.push(error);
     }
     let mut shown: Vec<Shown<'_>> = programs.iter().flat_map(Shown::all).collect();
     let mut hidden = 0;

@@ -121,10 +121,11 @@ impl Asked<'_> {
             explains: true,
             ..Check::new(&self.module)
         };
-        let report = check.run();
+        let mut report = check.run();
         let places = Places::of("");
         let lines = Lines::Ptx { places: &places, is_given: true };
         let document = Document { program: "", text: self.text, lines };
+        document.allow(&mut report);
         let of_kernel = |kernel: &KernelReport| {
             let races = kernel.answer(Asks::Races);
             let is_asynchronous = races.is_some_and(|of| of.verdict == Verdict::NotAsked(NotAsked::Asynchronous));
@@ -138,8 +139,14 @@ impl Asked<'_> {
         };
         let has_body = |kernel: &&KernelReport| self.module.kernels().any(|function| function.name == kernel.kernel);
         let kernels: Vec<OfKernel> = report.kernels.iter().filter(has_body).map(of_kernel).collect();
-        let mut findings: Vec<Row> =
-            report.kernels.iter().filter(has_body).flat_map(|kernel| document.views(kernel)).map(row).collect();
+        let mut findings: Vec<Row> = report
+            .kernels
+            .iter()
+            .filter(has_body)
+            .flat_map(|kernel| document.views(kernel))
+            .filter(|view| view.finding.allowed.is_none())
+            .map(row)
+            .collect();
         findings.sort_by_key(|finding| (finding.line, finding.first));
         Known { kernels, findings, unread, order: None }
     }

@@ -4,6 +4,7 @@ pub mod adversary;
 mod assembler;
 pub mod cells;
 pub mod examples;
+pub mod findings;
 pub mod mutants;
 pub mod plugin;
 pub mod random;

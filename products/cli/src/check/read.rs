@@ -28,6 +28,8 @@ pub struct Program {
     pub input: Option<Input>,
     /// The parts that are not checked because they have errors.
     pub errors: Vec<Diagnostic>,
+    /// Comments that allow findings, and are wrong or allow none.
+    pub warnings: Vec<Diagnostic>,
     pub modules: Vec<Module>,
 }
 
@@ -53,6 +55,14 @@ impl Module {
             Origin::Ir(_, lines) => Lines::Ir(lines),
         };
         Document { program: input.name(), text: input.text().unwrap_or_default(), lines }
+    }
+
+    /// Marks the findings that the sources allow. The result has the comments that are wrong, or allow nothing.
+    fn allow(&mut self, input: &Input) -> Vec<Diagnostic> {
+        let mut report = std::mem::take(&mut self.report);
+        let faults = self.document(input).allow(&mut report);
+        self.report = report;
+        faults
     }
 
     /// The name of a module of MLIR.
@@ -124,6 +134,7 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
         }
     }
     let (errors, mut module) = of_ptx(args, &ptx, judged.as_ref(), !is_source);
+    program.warnings.extend(module.iter_mut().flat_map(|module| module.allow(&ptx)));
     if program.errors.is_empty() {
         // The judge reads the same PTX: an error of the text is reported once.
         program.errors = errors;
@@ -211,7 +222,9 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
         }
         let place = |site: isolated::Site| (site.function, site.location);
         let places = lines.places.into_iter().map(|site| site.map(place)).collect();
-        program.modules.push(Module { origin: Origin::Ir(lines.name, places), report });
+        let mut module = Module { origin: Origin::Ir(lines.name, places), report };
+        module.allow(&input);
+        program.modules.push(module);
     }
     Ok(Program { input: Some(input), ..program })
 }
@@ -237,7 +250,9 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
 /// The report of a text of PTX, with all its lines.
 pub fn in_text(args: &CheckArgs, input: &Input) -> Option<Module> {
     let (_, module) = of_ptx(args, input, None, true);
-    module.map(|module| Module { origin: Origin::Ptx(Places::of(""), true), ..module })
+    let mut module = module.map(|module| Module { origin: Origin::Ptx(Places::of(""), true), ..module });
+    module.iter_mut().for_each(|module| drop(module.allow(input)));
+    module
 }
 
 /// The numbers that a user gives for parameters that no kernel has.
