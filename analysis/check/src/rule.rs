@@ -33,7 +33,43 @@ const LOSSES: [(Loss, &str); 8] = [
     (Loss::Undefined, "R26"),
 ];
 
+/// The pages of the rules, in the order of the names.
+const PAGES: [&str; 27] = [
+    include_str!("../rules/R1.md"),
+    include_str!("../rules/R2.md"),
+    include_str!("../rules/R3.md"),
+    include_str!("../rules/R4.md"),
+    include_str!("../rules/R5.md"),
+    include_str!("../rules/R6.md"),
+    include_str!("../rules/R7.md"),
+    include_str!("../rules/R8.md"),
+    include_str!("../rules/R9.md"),
+    include_str!("../rules/R10.md"),
+    include_str!("../rules/R11.md"),
+    include_str!("../rules/R12.md"),
+    include_str!("../rules/R13.md"),
+    include_str!("../rules/R14.md"),
+    include_str!("../rules/R15.md"),
+    include_str!("../rules/R16.md"),
+    include_str!("../rules/R17.md"),
+    include_str!("../rules/R18.md"),
+    include_str!("../rules/R19.md"),
+    include_str!("../rules/R20.md"),
+    include_str!("../rules/R21.md"),
+    include_str!("../rules/R22.md"),
+    include_str!("../rules/R23.md"),
+    include_str!("../rules/R24.md"),
+    include_str!("../rules/R25.md"),
+    include_str!("../rules/R26.md"),
+    include_str!("../rules/R27.md"),
+];
+
 impl Rule {
+    /// The page of the book about the rule: a wrong kernel, an execution that shows it, and the corrected kernel.
+    pub fn page(self) -> &'static str {
+        Self::all().position(|rule| rule == self).map_or("", |at| PAGES[at])
+    }
+
     /// Every rule, in the order of the names.
     pub fn all() -> impl Iterator<Item = Self> {
         let of_losses = LOSSES.into_iter().map(|(loss, _)| Self::Order(loss));
@@ -114,6 +150,7 @@ mod tests {
         assert_eq!(names, numbers);
         for rule in Rule::all() {
             assert_eq!(Rule::by_name(&rule.name().to_lowercase()), Some(rule));
+            assert!(rule.page().starts_with(&format!("# {}: ", rule.name())), "{rule:?}");
             assert!(!rule.sentence().is_empty() && !rule.source().is_empty(), "{rule:?}");
         }
         assert!(Loss::iter().all(|loss| LOSSES.iter().any(|(own, _)| *own == loss)));

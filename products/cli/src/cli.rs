@@ -14,7 +14,7 @@ use ptx_atomics::memory_model::{
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
-    check::{Question, Questions},
+    check::{Question, Questions, Rule},
     execute::{Options as ExecuteOptions, Schedule},
     ptx::{Dim3, LaunchSize, Stop},
 };
@@ -32,8 +32,8 @@ pub use self::{optimize::OptimizeArgs, readings::ReadingArgs};
 use crate::{
     run::sizes,
     values::{
-        file, first_elements, mapping, named, named_file, one_of, parameter, positive, processor, rewrites, seconds,
-        shard, strategies,
+        file, first_elements, mapping, named, named_file, one_of, parameter, positive, processor, rewrites, rule,
+        seconds, shard, strategies,
     },
     version::long_version,
 };
@@ -57,6 +57,7 @@ pub enum Command {
     Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
     Llc(LlcArgs),
+    Explain(ExplainArgs),
     Lsp(LspArgs),
     Optimize(OptimizeArgs),
     Run(RunArgs),
@@ -300,6 +301,20 @@ pub struct KernelArgs {
     /// The emergency stop of the whole check.
     #[arg(skip)]
     pub stop: Stop,
+}
+
+/// Print the page of a rule of check
+///
+/// The page has a kernel that breaks the rule, an execution that shows it, the corrected kernel, and the section of the PTX manual.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics explain R4
+
+Exit status: 0 printed, 2 wrong usage.")]
+pub struct ExplainArgs {
+    /// The rules, as R4 [default: a list of them]
+    #[arg(value_name = "RULE", value_parser = rule)]
+    pub rules: Vec<Rule>,
 }
 
 /// Measure which atomics and fences a compiler gets right

@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod conditions;
 mod conformance;
+mod explain;
 mod format;
 mod host;
 mod input;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Llc(args) => llc::run(&args.arguments),
         Command::Litmus(args) => litmus::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Lsp(args) => lsp::run(&args),
         Command::Optimize(args) => optimize::run(&args),
         Command::Run(args) => run::run(&args),

@@ -4,6 +4,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ptx_atomics::{
+    check::Rule,
     mapping::mix,
     memory_model::{kernel::shown, place::Processor},
     pass::settings,
@@ -13,6 +14,11 @@ use strum::VariantNames;
 /// A file that cannot be standard output, which the PTX has.
 pub fn file(path: &str) -> Result<PathBuf, String> {
     if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
+}
+
+/// `R4`
+pub fn rule(name: &str) -> Result<Rule, String> {
+    Rule::by_name(name).ok_or_else(|| "expected a rule from R1 to R27".to_owned())
 }
 
 /// Whether `--kernel` asks for a kernel: a part of its symbol, or of its name in the source.

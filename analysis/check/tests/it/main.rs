@@ -1,3 +1,4 @@
 //! Tests of the check of kernels.
 
 mod executed;
+mod pages;
