@@ -46,10 +46,10 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
         let is_wrong =
             |finding: &Finding| finding.question == question && finding.witness().is_some_and(Witness::is_certain);
         let verdict = match Verdict::of(question, findings.iter()) {
+            // Stores of the same value are a race with which kernels are known to run.
+            _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
             // A proof is of both questions: one that does not hold leaves both open.
             Verdict::Free if !findings.is_empty() => Verdict::Open,
-            // Stores of the same value are a race of which kernels are known to run.
-            _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
             verdict => verdict,
         };
         let assumptions = if verdict == Verdict::Free { report.assumptions.clone() } else { Vec::new() };

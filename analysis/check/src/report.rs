@@ -17,6 +17,8 @@ pub struct Report {
 pub struct KernelReport {
     /// The name, as the module spells it.
     pub kernel: String,
+    /// Whether it is a kernel of the module, and not a function that a kernel calls.
+    pub is_kernel: bool,
     /// Whether the size of a CTA is known.
     pub has_block: bool,
     /// The answers, in the order of the questions.

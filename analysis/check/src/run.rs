@@ -14,6 +14,7 @@ use crate::{
     question::Question,
     races,
     report::{Answer, KernelReport, NotAsked, Report, Verdict},
+    rule::Rule,
     severity::Assessed,
 };
 
@@ -49,6 +50,7 @@ impl Check<'_> {
         let has_block = LaunchSize::of(&function.head).or(self.launch.size).block.is_some();
         let mut report = KernelReport {
             kernel: function.name.clone(),
+            is_kernel: true,
             has_block: read.map_or(has_block, |kernel| kernel.has_block),
             answers: Vec::new(),
             findings: Vec::new(),
@@ -88,7 +90,10 @@ impl Check<'_> {
             false => {}
         }
         report.answers.retain(|answer| asked(answer.question));
-        report.findings.retain(|finding| asked(finding.question) || finding.rule.is_none());
+        // The check of asynchronous operations has findings about their barriers.
+        let is_async =
+            |finding: &Finding| matches!(finding.rule, Some(Rule::Async(_)) | None) && asked(Question::Async);
+        report.findings.retain(|finding| asked(finding.question) || is_async(finding) || finding.rule.is_none());
         report
     }
 
@@ -103,7 +108,7 @@ impl Check<'_> {
                 }
                 None => {
                     let (kernel, answers) = (name.to_owned(), vec![answer]);
-                    reports.push(KernelReport { kernel, has_block: true, answers, findings });
+                    reports.push(KernelReport { kernel, is_kernel: false, has_block: true, answers, findings });
                 }
             }
         }

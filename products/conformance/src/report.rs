@@ -1,9 +1,10 @@
 //! What became of a suite, counted and written.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use ptx_lowering::{RmwOp, Target};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
 use strum::EnumMessage;
 
@@ -194,57 +195,34 @@ pub fn json(all: &[Results], with_ptx: bool) -> String {
     format!("[{all}]\n")
 }
 
-/// Results as JUnit's XML: a suite for each target, and a test for each function. What failed before is skipped.
+/// Results as JUnit's XML: a suite for each target, and a test for each function. A failure that was there before is skipped.
 pub fn junit(all: &[Results]) -> String {
-    let total = |count: fn(&Standing) -> bool, results: &[Results]| -> usize {
-        results.iter().flat_map(|results| &results.outcomes).filter(|(_, standing)| count(standing)).count()
-    };
-    let counts = |results: &[Results]| {
-        let tests = total(|_| true, results);
-        let failures = total(|standing| *standing == Standing::Failure, results);
-        let skipped = total(|standing| *standing == Standing::Known, results);
-        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
-    };
-    let mut xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
-    let mut line = |text: String| writeln!(xml, "{text}").expect("a string takes all");
-    line(format!("<testsuites name=\"ptx-atomics conformance\" {}>", counts(all)));
+    let mut report = Report::new("ptx-atomics conformance");
     for results in all {
         let name = results.name();
-        line(format!("  <testsuite name=\"{name}\" {}>", counts(std::slice::from_ref(results))));
+        let mut suite = TestSuite::new(&*name);
         for (outcome, standing) in &results.outcomes {
-            let (message, said) = (outcome.verdict.message(), escaped(&outcome.said.join("\n")));
-            let ptx = escaped(outcome.ptx.as_deref().unwrap_or_default());
-            let body = match standing {
-                Standing::Right | Standing::Mended => String::new(),
-                Standing::Known => format!("<skipped message=\"known: {message}\"/>"),
+            let (grade, message) = (outcome.verdict, outcome.verdict.message());
+            let status = match standing {
+                Standing::Right | Standing::Mended => TestCaseStatus::success(),
+                Standing::Known => {
+                    let mut status = TestCaseStatus::skipped();
+                    status.set_message(format!("known: {message}"));
+                    status
+                }
                 Standing::Failure => {
-                    let kind = outcome.verdict;
-                    format!("<failure type=\"{kind}\" message=\"{message}: {said}\">{ptx}</failure>")
+                    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                    status.set_type(grade.to_string());
+                    status.set_message(format!("{message}: {}", outcome.said.join("\n")));
+                    status.set_description(outcome.ptx.as_deref().unwrap_or_default());
+                    status
                 }
             };
-            let head = format!("<testcase classname=\"{name}\" name=\"{}\" time=\"0\"", outcome.cell.name);
-            line(if body.is_empty() { format!("    {head}/>") } else { format!("    {head}>{body}</testcase>") });
+            let mut case = TestCase::new(&*outcome.cell.name, status);
+            case.set_classname(&*name);
+            suite.add_test_case(case);
         }
-        line("  </testsuite>".to_owned());
+        report.add_test_suite(suite);
     }
-    line("</testsuites>".to_owned());
-    xml
-}
-
-/// Text within XML, which has no place for control characters.
-pub fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\t' => escaped.push_str("&#9;"),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => escaped.push('\u{FFFD}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    report.to_string().expect("it has only text")
 }

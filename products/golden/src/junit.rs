@@ -1,15 +1,14 @@
 //! A report of the trials in JUnit's format, which viewers of continuous integration show.
 
 use std::{
-    env,
-    fmt::Write,
-    fs,
+    env, fs,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use libtest_mimic::{Failed, Trial};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "GOLDEN_JUNIT";
@@ -51,44 +50,26 @@ impl Report {
     fn text(&self, suite: &str) -> String {
         let mut outcomes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         outcomes.sort_by(|one, other| one.name.cmp(&other.name));
-        let failures = outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
-        let time: Duration = outcomes.iter().map(|outcome| outcome.time).sum();
-        let suite = escaped(suite);
-        let totals = format!("tests=\"{}\" failures=\"{failures}\" time=\"{:.3}\"", outcomes.len(), time.as_secs_f64());
-        let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n");
-        text += &format!("  <testsuite name=\"{suite}\" {totals}>\n");
+        let mut tests = TestSuite::new(suite);
         for Outcome { name, time, failure } in outcomes.iter() {
-            let name = escaped(name);
-            let time = time.as_secs_f64();
-            let case = format!("    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{time:.3}\"");
-            let end = match failure {
-                None => "/>\n".to_owned(),
+            let status = match failure {
+                None => TestCaseStatus::success(),
                 Some(failure) => {
-                    let first = escaped(failure.lines().next().unwrap_or_default());
-                    format!("><failure message=\"{first}\">{}</failure></testcase>\n", escaped(failure))
+                    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                    status.set_message(failure.lines().next().unwrap_or_default());
+                    status.set_description(&**failure);
+                    status
                 }
             };
-            write!(text, "{case}{end}").expect("a string takes text");
+            let mut case = TestCase::new(&**name, status);
+            case.set_classname(suite).set_time(*time);
+            tests.add_test_case(case);
         }
-        text + "  </testsuite>\n</testsuites>\n"
+        tests.set_time(outcomes.iter().map(|outcome| outcome.time).sum());
+        let mut report = quick_junit::Report::new(suite);
+        report.add_test_suite(tests);
+        report.to_string().expect("it has only text")
     }
-}
-
-/// Text for XML, which has no characters for controls.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -108,16 +89,19 @@ mod tests {
         };
         add("b: sm_90, <fence>", Some("WEAKER: \"no\" \u{1b}[31macquire\n  & more"));
         add("a", None);
-        let expected = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
-<testsuites tests=\"2\" failures=\"1\" time=\"0.010\">
-  <testsuite name=\"golden\" tests=\"2\" failures=\"1\" time=\"0.010\">
-    <testcase classname=\"golden\" name=\"a\" time=\"0.005\"/>
-    <testcase classname=\"golden\" name=\"b: sm_90, &lt;fence&gt;\" time=\"0.005\"><failure \
-                        message=\"WEAKER: &quot;no&quot; \u{fffd}[31macquire\">WEAKER: &quot;no&quot; \u{fffd}[31macquire
-  &amp; more</failure></testcase>
-  </testsuite>
-</testsuites>
-";
-        assert_eq!(report.text("golden"), expected);
+        let text = report.text("golden");
+        for part in [
+            "<testsuite name=\"golden\" tests=\"2\"",
+            "failures=\"1\"",
+            "<testcase name=\"a\" classname=\"golden\" time=\"0.005\"",
+            "name=\"b: sm_90, &lt;fence&gt;\"",
+            "<failure message=\"WEAKER: &quot;no&quot; ",
+            "&amp; more</failure>",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // XML has no characters for controls.
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(text.find("\"a\"") < text.find("\"b: "), "{text}");
     }
 }

@@ -171,7 +171,7 @@ fn add(report: &mut Report, findings: Vec<(String, Finding)>) {
             Some(own) => own.findings.push(finding),
             None => {
                 let (answers, findings) = (Vec::new(), vec![finding]);
-                report.kernels.push(KernelReport { kernel, has_block: true, answers, findings });
+                report.kernels.push(KernelReport { kernel, is_kernel: false, has_block: true, answers, findings });
             }
         }
     }

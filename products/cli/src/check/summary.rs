@@ -18,6 +18,7 @@ use crate::cli::CheckArgs;
 pub struct Summary {
     asked: Questions,
     kernels: usize,
+    functions: usize,
     errors_found: usize,
     warnings: usize,
     unproved: usize,
@@ -41,6 +42,7 @@ impl Summary {
         Self {
             asked: args.kernels.questions(),
             kernels: 0,
+            functions: 0,
             errors_found: 0,
             warnings: 0,
             unproved: 0,
@@ -57,7 +59,8 @@ impl Summary {
 
     pub fn add(&mut self, shown: &Shown<'_>) {
         for kernel in &shown.module.report.kernels {
-            self.kernels += usize::from(!kernel.answers.is_empty());
+            let count = if kernel.is_kernel { &mut self.kernels } else { &mut self.functions };
+            *count += 1;
             for answer in &kernel.answers {
                 *self.verdicts.entry((answer.question, answer.verdict)).or_default() += 1;
                 let counts = self.counts.entry(answer.question).or_default();
@@ -96,12 +99,14 @@ impl Summary {
         let of: Vec<_> = self.verdicts.iter().filter(|((own, _), _)| *own == question).collect();
         let asked = of.iter().filter(|((_, verdict), _)| !matches!(verdict, Verdict::NotAsked(_)));
         let words = asked.map(|((_, verdict), count)| format!("{count} {verdict}")).join(", ");
-        let counts = match (question, self.counts.get(&question)) {
-            (Question::Async, Some((all @ 1.., open))) => {
-                format!("; {all} synchronization{}, {open} undecided", if *all == 1 { "" } else { "s" })
-            }
-            (Question::Order, Some((all @ 1.., open))) => {
-                format!("; {all} operation{}, {open} not judged", if *all == 1 { "" } else { "s" })
+        let (thing, open_word) = match question {
+            Question::Order => ("operation", "not judged"),
+            _ => ("synchronization", "undecided"),
+        };
+        let counts = match self.counts.get(&question) {
+            Some((all @ 1.., open)) => {
+                let open = if *open > 0 { format!(", {open} {open_word}") } else { String::new() };
+                format!("; {all} {thing}{}{open}", if *all == 1 { "" } else { "s" })
             }
             _ => String::new(),
         };
@@ -144,7 +149,11 @@ impl Display for Summary {
         let mut counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
         let counts = counts.join(", ");
         let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts };
-        write!(f, "{} kernel{}: {counts}", self.kernels, s(self.kernels))?;
+        write!(f, "{} kernel{}", self.kernels, s(self.kernels))?;
+        if self.functions > 0 {
+            write!(f, " and {} function{}", self.functions, s(self.functions))?;
+        }
+        write!(f, ": {counts}")?;
         let asked = self.asked.iter().filter_map(|question| self.answers(question)).join(", ");
         if !asked.is_empty() {
             write!(f, "; asked: {asked}")?;
