@@ -116,8 +116,14 @@ impl crate::finding::Report {
 
 /// How an execution with a seed is run.
 pub fn options(seed: u64, budget: &Budget) -> Options {
-    let options =
-        Options { most_steps: budget.run_steps, lenient: true, presence: true, findings: 2, ..Options::default() };
+    let options = Options {
+        most_steps: budget.run_steps,
+        lenient: true,
+        presence: true,
+        findings: 2,
+        products: false,
+        ..Options::default()
+    };
     options.of_seed(seed)
 }
 

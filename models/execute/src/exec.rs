@@ -72,14 +72,24 @@ impl Machine<'_> {
             warp.since = warp.steps;
             warp.is_cycling = false;
         }
+        // All of its groups have had their turn by then.
+        let most = 1024 * (warp.groups.len() as u64 + 1);
+        let since = warp.steps - warp.since;
+        // Most warps do something new long before; and a cycle is far shorter than the rest.
+        if since <= most / 2 {
+            return;
+        }
+        // A state takes long to compare, and one of several in a cycle comes again as each of them does.
+        warp.turns += 1;
+        if !warp.turns.is_multiple_of(8) {
+            return;
+        }
         let mut hasher = FxHasher::default();
         warp.groups.hash(&mut hasher);
         warp.registers.hash(&mut hasher);
         warp.local.iter().for_each(|local| local.bytes.hash(&mut hasher));
         let state = hasher.finish();
-        // All of its groups have had their turn by then.
-        let is_long = warp.steps - warp.since > 1024 * (warp.groups.len() as u64 + 1);
-        warp.is_cycling |= is_long && warp.states.contains(&state);
+        warp.is_cycling |= since > most && warp.states.contains(&state);
         if warp.states.len() < 4096 {
             warp.states.push(state);
         }

@@ -32,7 +32,7 @@ impl Launch {
     /// If the kernel cannot be launched at all.
     pub fn fitting(&self, module: &Module, open: &[usize]) -> Result<Vec<Self>, Vec<LaunchError>> {
         let budget = SearchBudget::default();
-        let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
+        let options = Options { schedule: Schedule::WarpAhead, races: false, products: false, ..Options::default() };
         let mut state = State::new(module, options)?;
         let mut scratch = self.clone();
         for (index, argument) in scratch.arguments.iter_mut().enumerate() {

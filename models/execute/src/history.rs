@@ -44,6 +44,9 @@ const PLACES: usize = 1 << 14;
 const VERSIONS: usize = 6;
 const STALE: u32 = 3;
 
+/// The sizes of places, in bytes.
+const SIZES: [u64; 5] = [1, 2, 4, 8, 16];
+
 /// A value that a load returns in place of the newest one.
 pub struct Stale {
     pub value: u128,
@@ -112,12 +115,20 @@ impl History {
 
     /// An asynchronous operation has written: older values are not returned any more.
     pub fn overwrite(&mut self, place: u64, bytes: u64) {
-        self.places.retain(|(at, size), _| at + size <= place || *at >= place + bytes);
+        // A place is a multiple of its size, so that few places can meet a few bytes.
+        if bytes < self.places.len() as u64 / SIZES.len() as u64 {
+            for size in SIZES {
+                let first = place & !(size - 1);
+                (first..place + bytes).step_by(size as usize).for_each(|at| drop(self.places.remove(&(at, size))));
+            }
+        } else {
+            self.places.retain(|(at, size), _| at + size <= place || *at >= place + bytes);
+        }
     }
 
     /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
     pub fn forget(&mut self, place: u64, bytes: u64) {
-        for size in [1, 2, 4, 8, 16] {
+        for size in SIZES {
             let mut at = place & !(size - 1);
             while at < place + bytes {
                 if (at, size) != (place, bytes) {

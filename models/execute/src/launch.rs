@@ -142,6 +142,8 @@ pub struct Options {
     pub presence: bool,
     /// How many findings of one kind and place are kept.
     pub findings: usize,
+    /// Whether matrices are multiplied. Without it, a product is other numbers, which no order of accesses depends on.
+    pub products: bool,
 }
 
 impl Default for Options {
@@ -157,6 +159,7 @@ impl Default for Options {
             lenient: false,
             presence: false,
             findings: 1,
+            products: true,
         }
     }
 }

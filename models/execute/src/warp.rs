@@ -132,6 +132,8 @@ pub struct Warp {
     /// Which group had the last turn out of order.
     pub rotation: usize,
     /// Whether it does the same for ever.
+    /// How many of its turns may have been a part of a cycle.
+    pub turns: u32,
     pub is_cycling: bool,
 }
 

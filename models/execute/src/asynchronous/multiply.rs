@@ -13,6 +13,7 @@ use crate::{
         fragment::{Lanes as Column, set},
         ldmatrix::{LdMatrix, movmatrix},
         mma::Mma,
+        product::stand_in,
         wmma::WmmaFragment,
     },
     memory::number,
@@ -52,6 +53,15 @@ impl Machine<'_> {
                 let source = self.registers_of(cta, warp, group, of.operands.first());
                 let moved = source.first().map(movmatrix);
                 Self::give_registers(warp, group, &of.results, &moved.into_iter().collect::<Vec<_>>());
+            }
+            MatrixCode::Wmma(_) | MatrixCode::Mma(_) if !self.options.products => {
+                let of_lanes = |register: usize| {
+                    std::array::from_fn(|lane| {
+                        stand_in(warp.steps, (u64::from(warp.first) + lane as u64) << 16 | register as u64)
+                    })
+                };
+                let values: Vec<Column> = (0..of.results.len()).map(of_lanes).collect();
+                Self::give_registers(warp, group, &of.results, &values);
             }
             MatrixCode::Wmma(form) => {
                 let operand = |index: usize| self.registers_of(cta, warp, group, of.operands.get(index));

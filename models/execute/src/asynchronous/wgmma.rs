@@ -12,6 +12,7 @@ use crate::{
     machine::{Cta, Machine},
     matrix::{
         element::Unsupported,
+        product::stand_in,
         shared::{Bytes, SharedMatrix, merge},
         wgmma::{Immediates, Wgmma},
     },
@@ -167,6 +168,15 @@ impl Machine<'_> {
             self.touch_matrix(cta, at.thread, None, &ranges, access, &clock);
         }
         self.touch_matrix(cta, at.thread, None, &b_matrix.ranges(), access, &clock);
+        if !self.options.products {
+            for (index, register) in d.iter().enumerate() {
+                each(group.lanes).for_each(|lane| {
+                    let thread = u64::from(warp.first) + lane as u64;
+                    warp.set(at.base, *register, lane, stand_in(warp.steps, thread << 16 | index as u64));
+                });
+            }
+            return;
+        }
         let accumulates = self.holds(cta, warp, at, of, Role::Accumulate);
         let columns = |list: &[Reg]| -> Vec<[u64; LANES]> {
             list.iter().map(|register| warp.registers[(at.base + register) as usize]).collect()

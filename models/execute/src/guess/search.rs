@@ -179,7 +179,7 @@ impl<'m> Search<'m> {
         budget: SearchBudget,
         stop: &'m Stop,
     ) -> Result<Self, Vec<LaunchError>> {
-        let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
+        let options = Options { schedule: Schedule::WarpAhead, races: false, products: false, ..Options::default() };
         let mut state = State::new(module, options)?;
         let (start, numbers, is_plane, names_others, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);

@@ -2,7 +2,7 @@
 
 use super::{
     element::{Element, Unsupported, Values},
-    product::{Product, Shape},
+    product::{Product, Shape, stand_in},
     shared::SharedMatrix,
     tensor::{Cell, LANES, TensorMemory},
 };
@@ -178,6 +178,19 @@ impl TensorMma {
             u64::from(word >> (at % 32)) & (u64::MAX >> (64 - bits))
         };
         (0..m * k).map(element).collect()
+    }
+
+    /// Writes other numbers to D, without a product.
+    pub fn stand_in(&self, step: u64, memories: &mut [&mut TensorMemory], address: u32, output: &Output) {
+        let Shape { m, n, .. } = self.product.shape;
+        for i in 0..m * n {
+            let (cta, cell) = self.d_cell(address, i / n, i % n);
+            if let Some(memory) = memories.get_mut(cta)
+                && is_enabled(output, cta, cell)
+            {
+                memory.set(cell, stand_in(step, i as u64) as u32);
+            }
+        }
     }
 
     /// Writes D. A has M rows and B has N rows, of K elements; with two CTAs, those of the second follow those of the first.
