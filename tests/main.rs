@@ -5,6 +5,7 @@ mod async_insert;
 mod check;
 mod check_async;
 mod check_races;
+mod check_report;
 mod cli;
 mod conformance;
 mod docs;
@@ -45,6 +46,7 @@ fn main() {
         ("check", check::trials),
         ("check_async", check_async::trials),
         ("check_races", check_races::trials),
+        ("check_report", check_report::trials),
         ("cli", cli::trials),
         ("conformance", conformance::trials),
         ("docs", docs::trials),

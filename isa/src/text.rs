@@ -48,6 +48,11 @@ impl Text {
         Self(parts.collect())
     }
 
+    /// Whether the message names a place.
+    pub fn names(&self, place: InstPlace) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Places(places) if places.contains(&place)))
+    }
+
     /// The message with each place as `place` has it, such as `on line 7`. A place of which `place` has no words is left out, and of
     /// several places with the same words all but the first.
     pub fn placed(&self, place: impl Fn(InstPlace) -> Option<String>) -> String {
@@ -101,6 +106,7 @@ mod tests {
         assert_eq!(text.to_string(), "the ld on line 7 is late, as on line 3 or on line 7 or on line 8");
         let source = |at: InstPlace| (at.line > 3).then(|| format!("on line {}", at.line / 2));
         assert_eq!(text.placed(source), "the ld on line 3 is late, as on line 3 or on line 4");
+        assert!(text.names(eight) && !text.names(InstPlace::line(9)));
         assert_eq!(text.between("if ", ": unknown").placed(|_| None), "if the ld is late, as: unknown");
     }
 }

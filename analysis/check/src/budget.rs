@@ -31,7 +31,7 @@ impl Default for Budget {
             hazards: ptx_hazards::Budget::default(),
             races: ptx_races::check::Budget::default(),
             launches: 8,
-            launch_steps: 300_000,
+            launch_steps: 500_000,
         }
     }
 }

@@ -53,7 +53,7 @@ pub struct Kernel<'r> {
     /// An answer for each question.
     answers: Vec<JsonAnswer>,
     /// The findings, the most certain ones first.
-    findings: Vec<Finding<'r>>,
+    findings: Vec<JsonFinding<'r>>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +78,7 @@ struct JsonAnswer {
 /// A finding.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Finding<'r> {
+pub struct JsonFinding<'r> {
     /// `order`, `async`, `races` or `barriers`.
     question: &'static str,
     /// `R1` to `R27`; none where a part is not checked.
@@ -249,7 +249,7 @@ impl<'r> Kernel<'r> {
             kernel: &report.kernel,
             name: shown(&report.kernel),
             answers: report.answers.iter().map(answer).collect(),
-            findings: views.iter().map(|view| Finding::new(view, command)).collect(),
+            findings: views.iter().map(|view| JsonFinding::new(view, command)).collect(),
         }
     }
 }
@@ -271,7 +271,7 @@ fn answer(answer: &Answer) -> JsonAnswer {
     }
 }
 
-impl<'r> Finding<'r> {
+impl<'r> JsonFinding<'r> {
     fn new(view: &'r View<'r>, command: &dyn Fn(&Witness) -> Option<String>) -> Self {
         let finding = view.finding;
         let line = |place: &Location| place.line;

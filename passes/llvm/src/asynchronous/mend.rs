@@ -235,12 +235,14 @@ impl<S: Subject> Pass<'_, S> {
         let instruction = of(finding.at.line);
         let location = instruction.and_then(|instruction| self.subject.location(instruction));
         let message = self.source(&finding.message, location.clone(), listing, all);
-        let first = finding.first.and_then(|first| of(first.line)).filter(|first| Some(*first) != instruction);
-        let first = first.map(|first| match self.subject.location(first) {
-            Some(at) => at.beside(location.as_ref().map(|location| location.file.as_str())),
-            None => format!("`{}`", self.subject.text(first)),
+        let first = finding.first.and_then(|place| Some((place, of(place.line)?)));
+        let first = first.filter(|(_, first)| Some(*first) != instruction);
+        let first = first.and_then(|(place, first)| match self.subject.location(first) {
+            Some(_) if finding.message.names(place) => None,
+            Some(at) => Some(at.beside(location.as_ref().map(|location| location.file.as_str()))),
+            None => Some(format!("`{}`", self.subject.text(first))),
         });
-        let first = first.filter(|place| !message.contains(place)).map(|place| format!("the first access is {place}"));
+        let first = first.map(|place| format!("the first access is {place}"));
         let rule = finding.rule.map(|rule| format!("rule {rule}: {}", rule.get_message().unwrap_or_default()));
         Diagnostic {
             message,

@@ -1,0 +1,169 @@
+//! `ptx-atomics check`: one report for every question, the same on a busy machine, with rules that have pages and comments that allow findings.
+
+use std::{
+    fs,
+    process::{Child, Command, Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Failed, Trial};
+use serde_json::Value;
+use testing::{findings::flat, ptx_atomics, root};
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("a report is the same under load and with any number of threads", under_load),
+        Trial::test("questions are selected", questions),
+        Trial::test("a quick check has no executions", quick),
+        Trial::test("a time limit that strikes is named", stopped),
+        Trial::test("a witness in a guessed launch alone is a warning with the launch first", guessed),
+        Trial::test("a comment allows a finding", allowed),
+        Trial::test("explain prints the page of a rule", explained),
+    ]
+}
+
+fn check(arguments: &[&str]) -> Result<(i32, String, String), Failed> {
+    let Output { status, stdout, stderr } = ptx_atomics().arg("check").args(arguments).current_dir(root()).output()?;
+    Ok((status.code().unwrap_or(-1), String::from_utf8(stdout)?, String::from_utf8(stderr)?))
+}
+
+/// Processes that keep the processors busy as long as it lives.
+struct Load(Vec<Child>);
+
+impl Load {
+    fn new(count: usize) -> Result<Self, Failed> {
+        let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).stdout(Stdio::null()).spawn();
+        Ok(Self((0..count).map(|_| busy()).collect::<Result<_, _>>()?))
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for process in &mut self.0 {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn under_load() -> Result<(), Failed> {
+    let folders = ["tests/async", "tests/races", "examples/check"];
+    let names = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).expect("a folder").flatten());
+    let names = names.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "ptx"));
+    let files = names.map(|path| path.display().to_string()).sorted().collect_vec();
+    assert!(files.len() > 20, "{files:?}");
+    let files = files.iter().map(|file| &**file).collect_vec();
+    let report = |jobs: &str| check(&[&["--format", "json", "-j", jobs], &files[..]].concat());
+    let idle = report("2")?;
+    let load = Load::new(8)?;
+    for jobs in ["1", "2"] {
+        let busy = report(jobs)?;
+        assert!(
+            busy == idle,
+            "-j {jobs}: {}",
+            busy.1.lines().zip(idle.1.lines()).find(|(a, b)| a != b).unzip::<_, _>().0.unwrap_or_default()
+        );
+    }
+    drop(load);
+    let report: Value = serde_json::from_str(&idle.1)?;
+    assert_eq!(report["stopped"], false);
+    Ok(())
+}
+
+fn questions() -> Result<(), Failed> {
+    let asked = |options: &[&str]| -> Result<Vec<String>, Failed> {
+        let (_, stdout, _) = check(&[&["tests/races/race.ptx", "--format", "json"], options].concat())?;
+        let report: Value = serde_json::from_str(&stdout)?;
+        let answers = report["kernels"][0]["answers"].as_array().cloned().unwrap_or_default();
+        Ok(answers.iter().filter_map(|answer| Some(answer["question"].as_str()?.to_owned())).collect())
+    };
+    assert_eq!(asked(&[])?, ["async", "races", "barriers"]);
+    assert_eq!(asked(&["--only", "races"])?, ["races"]);
+    assert_eq!(asked(&["--only", "barriers,async"])?, ["async", "barriers"]);
+    assert_eq!(asked(&["--async"])?, ["async"]);
+    assert_eq!(asked(&["--races"])?, ["races", "barriers"]);
+    let (_, _, stderr) = check(&["tests/races/free.ptx"])?;
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("not asked: order (there is no IR)"), "{stderr}");
+    Ok(())
+}
+
+fn quick() -> Result<(), Failed> {
+    for (file, rule) in [("examples/check/missing_wait.ptx", "R7"), ("examples/check/missing_barrier.ptx", "R17")] {
+        let (status, stdout, _) = check(&[file, "--quick", "--format", "json"])?;
+        let found = flat(&stdout);
+        assert_eq!(
+            (status, &found[0]["verdict"], &found[0]["rule"]),
+            (0, &"possible".into(), &rule.into()),
+            "{stdout}"
+        );
+        let (status, _, stderr) = check(&[file, "--quick"])?;
+        assert!(status == 0 && stderr.contains("1 unproved (-v lists them)"), "{stderr}");
+        let (status, _, stderr) = check(&[file, "--quick", "--strict"])?;
+        assert!(status == 1 && stderr.contains(&format!("warning[{rule}]")), "{stderr}");
+    }
+    Ok(())
+}
+
+fn stopped() -> Result<(), Failed> {
+    let limit = ["examples/check/missing_wait.ptx", "--time-limit", "0.000001"];
+    let (_, _, stderr) = check(&limit)?;
+    assert!(stderr.contains("stopped by the time limit: 'copy' (async)"), "{stderr}");
+    let (_, stdout, _) = check(&[&limit[..], &["--format", "json"]].concat())?;
+    let report: Value = serde_json::from_str(&stdout)?;
+    assert_eq!((&report["stopped"], &report["kernels"][0]["answers"][0]["stopped"]), (&true.into(), &true.into()));
+    Ok(())
+}
+
+/// Threads of a CTA race only where it has exactly 96 threads, which nothing says.
+const AT_96: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n.reg .pred %p; .reg .b32 %r<3>;\n\
+    .shared .b32 word;\nmov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x;\nsetp.eq.u32 %p, %r2, 96;\n@%p st.shared.u32 [word], %r1;\nret;\n}\n";
+
+fn guessed() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("k.ptx").display().to_string();
+    fs::write(&file, AT_96)?;
+    let (status, _, stderr) = check(&[&file, "--block", "96"])?;
+    assert!(status == 1 && stderr.contains("error[R17]"), "{stderr}");
+    let (status, stdout, stderr) = check(&[&file, "--format", "json"])?;
+    let found = flat(&stdout);
+    let Some(finding) = found.iter().find(|finding| finding["rule"] == "R17") else { panic!("{stdout}{stderr}") };
+    assert_eq!((status, &finding["verdict"]), (0, &"possible".into()), "{finding:#}");
+    if finding["evidence"]["kind"] == "witness" {
+        let first = finding["notes"][0].as_str().unwrap_or_default();
+        assert!(first.starts_with("in a launch that is guessed: --grid 1 --block 96"), "{finding:#}");
+    }
+    Ok(())
+}
+
+fn allowed() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("k.ptx").display().to_string();
+    let text = fs::read_to_string(root().join("examples/check/missing_wait.ptx"))?;
+    let (before, after) = text.split_once("    ld.shared.u32").ok_or("no load")?;
+    fs::write(&file, format!("{before}    // check: allow R7 because the test says so\n    ld.shared.u32{after}"))?;
+    let (status, _, stderr) = check(&[&file])?;
+    assert!(status == 0 && stderr.starts_with("allowed in the source: R7 at "), "{stderr}");
+    assert!(stderr.contains(": the test says so\n"), "{stderr}");
+    let (_, stdout, _) = check(&[&file, "--format", "sarif"])?;
+    let log: Value = serde_json::from_str(&stdout)?;
+    assert_eq!(log["runs"][0]["results"][0]["suppressions"][0]["justification"], "the test says so");
+    // A comment that allows no finding is a warning.
+    fs::write(&file, format!("// check: allow R1 because of nothing\n{text}"))?;
+    let (status, _, stderr) = check(&[&file])?;
+    assert!(status == 1 && stderr.contains("warning: no finding of rule R1 is here to be allowed"), "{stderr}");
+    Ok(())
+}
+
+fn explained() -> Result<(), Failed> {
+    let explain = |arguments: &[&str]| -> Result<(Option<i32>, String), Failed> {
+        let output = ptx_atomics().arg("explain").args(arguments).output()?;
+        Ok((output.status.code(), String::from_utf8(output.stdout)?))
+    };
+    let (status, page) = explain(&["r4"])?;
+    assert!(status == Some(0) && page.starts_with("# R4: ") && page.contains("## The corrected kernel"), "{page}");
+    let (_, list) = explain(&[])?;
+    assert_eq!(list.lines().count(), 27, "{list}");
+    assert_eq!(explain(&["R99"])?.0, Some(2));
+    Ok(())
+}
