@@ -45,8 +45,8 @@ impl Default for Budget {
             synchronizations: 2_000,
             work: 4_000_000,
             search: SearchBudget::default(),
-            run_steps: 400_000,
-            all_run_steps: 800_000,
+            run_steps: 200_000,
+            all_run_steps: 500_000,
         }
     }
 }
