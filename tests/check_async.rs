@@ -140,7 +140,7 @@ fn json() -> Result<(), Failed> {
         serde_json::json!({ "function": 0, "index": index, "line": line, "thread": first, "cta": first })
     };
     let expected = serde_json::json!({
-        "question": "async", "rule": "R7", "severity": "error", "unproved": false, "not_checked": false, "allowed": null,
+        "question": "async", "rule": "R7", "severity": "error", "possible": false, "not_checked": false, "allowed": null,
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
         "file": path("R7"), "line": 21, "column": 0, "first": 20, "operation": null,
         "sites": [access(20, 10), access(21, 11)],

@@ -115,24 +115,27 @@ fn stopped() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Threads of a CTA race only where it has exactly 96 threads, which nothing says.
-const AT_96: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n.reg .pred %p; .reg .b32 %r<3>;\n\
-    .shared .b32 word;\nmov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x;\nsetp.eq.u32 %p, %r2, 96;\n@%p st.shared.u32 [word], %r1;\nret;\n}\n";
+/// Threads of a CTA race only with a number that no caller need give.
+const OF_256: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) .reqntid 64 {\n\
+    .reg .pred %p; .reg .b32 %r<3>;\n.shared .b32 word;\nmov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
+    setp.eq.u32 %p, %r2, 256;\n@%p st.shared.u32 [word], %r1;\nret;\n}\n";
 
 fn guessed() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("k.ptx").display().to_string();
-    fs::write(&file, AT_96)?;
-    let (status, _, stderr) = check(&[&file, "--block", "96"])?;
+    fs::write(&file, OF_256)?;
+    let (status, _, stderr) = check(&[&file, "--grid", "1", "--param", "n=256"])?;
     assert!(status == 1 && stderr.contains("error[R17]"), "{stderr}");
-    let (status, stdout, stderr) = check(&[&file, "--format", "json"])?;
+    let (status, stdout, _) = check(&[&file, "--format", "json"])?;
     let found = flat(&stdout);
-    let Some(finding) = found.iter().find(|finding| finding["rule"] == "R17") else { panic!("{stdout}{stderr}") };
-    assert_eq!((status, &finding["verdict"]), (0, &"possible".into()), "{finding:#}");
-    if finding["evidence"]["kind"] == "witness" {
-        let first = finding["notes"][0].as_str().unwrap_or_default();
-        assert!(first.starts_with("in a launch that is guessed: --grid 1 --block 96"), "{finding:#}");
-    }
+    let [finding] = &found[..] else { panic!("{stdout}") };
+    assert_eq!((status, &finding["rule"], &finding["severity"]), (0, &"R17".into(), &"warning".into()), "{finding:#}");
+    assert_eq!((&finding["evidence"]["launches"], &finding["evidence"]["given"]), (&1.into(), &false.into()));
+    let (status, _, stderr) = check(&[&file])?;
+    assert!(status == 0 && stderr.contains("warning[R17]"), "{stderr}");
+    let first = stderr.lines().find(|line| line.contains("= note: ")).unwrap_or_default();
+    assert!(first.contains("in a launch that is guessed: --grid 1 --block 64"), "{stderr}");
+    assert_eq!(check(&[&file, "--strict"])?.0, 1);
     Ok(())
 }
 

@@ -143,14 +143,19 @@ impl Finding {
         self.severity == Severity::Note && self.open().is_some()
     }
 
-    /// Whether it may be a fault, and nothing shows it or excludes it.
-    pub fn is_unproved(&self) -> bool {
+    /// Whether it may be a fault: nothing excludes it, and too little shows it.
+    pub fn is_possible(&self) -> bool {
         self.severity == Severity::Warning && !self.is_tolerated
+    }
+
+    /// Whether it may be a fault, and nothing shows it.
+    pub fn is_unproved(&self) -> bool {
+        self.is_possible() && self.open().is_some()
     }
 
     /// Whether a check fails with it; `is_strict` is for a check that fails with everything that may be a fault.
     pub fn fails(&self, is_strict: bool) -> bool {
-        let is_fault = self.severity == Severity::Error || is_strict && self.is_unproved();
+        let is_fault = self.severity == Severity::Error || is_strict && self.is_possible();
         is_fault && self.allowed.is_none()
     }
 

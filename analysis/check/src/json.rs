@@ -85,8 +85,8 @@ pub struct JsonFinding<'r> {
     rule: Option<&'static str>,
     /// `error`, `warning` or `note`.
     severity: &'static str,
-    /// Whether it may be a fault, and nothing shows it or excludes it: `--strict` fails with it.
-    unproved: bool,
+    /// Whether it may be a fault: nothing excludes it, and too little shows it. `--strict` fails with it.
+    possible: bool,
     /// Whether it says that a part is not checked.
     not_checked: bool,
     /// The reason why the source allows it: then the check does not fail with it.
@@ -284,7 +284,7 @@ impl<'r> JsonFinding<'r> {
             question: finding.question.into(),
             rule: finding.rule.map(crate::Rule::name),
             severity: finding.severity.into(),
-            unproved: finding.is_unproved(),
+            possible: finding.is_possible(),
             not_checked: finding.is_not_checked(),
             allowed: finding.allowed.as_deref(),
             message: &view.message,

@@ -17,7 +17,7 @@ impl Standing {
     fn of(finding: &Finding) -> Self {
         match finding.severity {
             _ if finding.is_not_checked() => Self::NotChecked,
-            _ if finding.is_unproved() => Self::Possible,
+            _ if finding.is_possible() => Self::Possible,
             Severity::Error => Self::Error,
             Severity::Warning => Self::Warning,
             Severity::Note => Self::Note,

@@ -184,7 +184,7 @@ fn row(view: View<'_>) -> Row {
         kernel: view.name.clone(),
         level: match finding.severity {
             _ if finding.is_not_checked() => "not-checked",
-            _ if finding.is_unproved() => "possible",
+            _ if finding.is_possible() => "possible",
             severity => severity.into(),
         },
         line: view.place.as_ref().map_or(0, |place| place.line),

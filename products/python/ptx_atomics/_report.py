@@ -303,7 +303,7 @@ def _verdict(one: Dict[str, Any]) -> str:
         return "allowed"
     if one["not_checked"]:
         return "not-checked"
-    return "possible" if one["unproved"] else str(one["severity"])
+    return "possible" if one["possible"] else str(one["severity"])
 
 
 __all__ = ["CommandError", "Error", "Finding", "FindingsError", "Report", "Verdict"]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The findings of a report, each with its kernel, and `verdict`: the severity, `possible` for a finding that is not proved, and
+/// The findings of a report, each with its kernel, and `verdict`: the severity, `possible` for a finding that may be a fault, and
 /// `not-checked`. `execution` is the witness.
 ///
 /// # Panics
@@ -21,7 +21,7 @@ pub fn flat(report: &str) -> Vec<Value> {
 fn one(report: &Value, kernel: &Value, mut finding: Value) -> Value {
     let verdict = match () {
         () if finding["not_checked"] == true => json!("not-checked"),
-        () if finding["unproved"] == true => json!("possible"),
+        () if finding["possible"] == true => json!("possible"),
         () => finding["severity"].clone(),
     };
     let witness = &finding["evidence"];

@@ -26,7 +26,7 @@ fn levels_of(head: &str, body: &str) -> Vec<(Option<&'static str>, &'static str)
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let report = Check::new(&module).run();
     let level = |finding: &Finding| match finding.severity {
-        Severity::Warning if finding.is_unproved() => "possible",
+        Severity::Warning if finding.is_possible() => "possible",
         severity => severity.into(),
     };
     let mut all: Vec<_> = report.findings().map(|one| (one.rule.map(|rule| rule.name()), level(one))).collect();

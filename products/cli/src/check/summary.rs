@@ -30,6 +30,7 @@ pub struct Summary {
     counts: BTreeMap<Question, (usize, usize)>,
     /// The kernels and questions that the time limit has cut.
     stopped: Vec<String>,
+    /// Whether a finding may be a fault, or a proof does not hold.
     is_open: bool,
     /// How many findings are of the baseline, and how many of the baseline were not found.
     pub known: Option<(usize, usize)>,
@@ -73,6 +74,7 @@ impl Summary {
         }
         for view in shown.each() {
             let finding = view.finding;
+            self.is_open |= finding.is_possible() && finding.allowed.is_none();
             match finding.severity {
                 _ if finding.allowed.is_some() => {
                     let rule = finding.rule.map_or("a finding", |rule| rule.name());
@@ -90,8 +92,7 @@ impl Summary {
 
     /// Whether there is no error; with `is_strict`, nothing that may be one either.
     pub fn is_right(&self, is_strict: bool) -> bool {
-        let is_open = is_strict && (self.unproved > 0 || self.is_open);
-        self.errors_found == 0 && self.errors.is_empty() && !is_open
+        self.errors_found == 0 && self.errors.is_empty() && !(is_strict && self.is_open)
     }
 
     /// The answers to a question: how many kernels have which verdict.
