@@ -629,7 +629,7 @@ pub struct ManArgs {
     after_help = "Exit status: 0 the editor has ended it by shutdown and exit, 1 anything else has, 2 wrong usage."
 )]
 pub struct LspArgs {
-    /// How long to look for executions in which a kernel goes wrong, and for the outcomes of a test, in seconds; 0 does not look
+    /// How long to look for the outcomes of a litmus test, in seconds; 0 looks neither for these nor for executions of kernels
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     pub time_limit: u64,
     /// What editors add to the command of a server

@@ -79,9 +79,9 @@ impl Document {
         self.is_outdated.load(Relaxed)
     }
 
-    /// A stop that strikes after some time, or when there is a newer version.
-    pub fn stop(&self, time: Duration) -> Stop {
-        Stop::after(time).or_when(self.is_outdated.clone())
+    /// A stop that strikes when there is a newer version.
+    pub fn stop(&self) -> Stop {
+        Stop::never().or_when(self.is_outdated.clone())
     }
 
     /// What was said of it last.

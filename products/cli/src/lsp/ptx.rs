@@ -53,7 +53,7 @@ fn arguments(document: &Document, how: &How) -> CheckArgs {
     };
     args.readings = how.readings.clone();
     args.kernels.quick = how.time.is_none();
-    args.kernels.stop = how.time.map(|time| document.stop(time)).unwrap_or_default();
+    args.kernels.stop = document.stop();
     args
 }
 
