@@ -61,7 +61,7 @@ fn under_load() -> Result<(), Failed> {
         assert!(
             busy == idle,
             "-j {jobs}: {}",
-            busy.1.lines().zip(idle.1.lines()).find(|(a, b)| a != b).unzip::<_, _>().0.unwrap_or_default()
+            busy.1.lines().zip(idle.1.lines()).find(|(a, b)| a != b).unzip().0.unwrap_or_default()
         );
     }
     drop(load);
