@@ -110,7 +110,7 @@ fn follows(rule: &str, options: &[&str], verdict: &str) -> Result<(), Failed> {
     assert!(of("right").is_empty(), "{found:#?}");
     let Done { status, stdout, stderr } = check(&[&[&*path(rule)], options].concat(), "")?;
     assert_eq!((status, &*stdout), (expected, ""), "{stderr}");
-    let Done { status, .. } = check(&[&[&*path(rule), "--strict"], options].concat(), "")?;
+    let Done { status, stderr, .. } = check(&[&[&*path(rule), "--strict"], options].concat(), "")?;
     assert_eq!(status, i32::from(verdict != "warning"));
     snapshot::pin("tests/async", &rule.to_lowercase(), &stderr)
 }

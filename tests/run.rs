@@ -266,7 +266,7 @@ fn like_check() -> Result<(), Failed> {
     check("sum.ptx --like-check --grid 1 --block 32", 0, &["sum: grid 1, block 32: ", "no race"])?;
     check("votes.ptx", 1, &["error[race]: "])?;
     check("votes.ptx --like-check", 0, &["no race"])?;
-    check("spin.ptx --like-check", 0, &["the run was cut after 400000 instructions of warps"]).map(drop)
+    check("spin.ptx --like-check", 0, &["the run was cut after 200000 instructions of warps"]).map(drop)
 }
 
 fn sequence() -> Result<(), Failed> {

@@ -109,7 +109,9 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked) -> Finding 
         Assessed::of_hazard(hazard.claim, is_about_two, hazard.rule.is_some(), shown);
     let rule = hazard.rule.map(Rule::Async);
     let sites = match &witness {
-        Some(Witness { fault, .. }) if hazard.first == fault.other.as_ref().map(|site| site.at) => {
+        Some(Witness { fault, .. })
+            if (hazard.first, hazard.at) == (fault.other.as_ref().map(|site| site.at), fault.site.at) =>
+        {
             let sites = fault.other.iter().chain([&fault.site]);
             sites.map(|site| Site { at: site.at, thread: Some((site.thread, site.cta)) }).collect()
         }

@@ -1,10 +1,10 @@
 //! Inline assembly of an IR that hides an access from the compiler.
 
-use ptx_hazards::{Cause, Rule as AsyncRule};
+use ptx_hazards::Rule as AsyncRule;
 use ptx_isa::Text;
 
 use crate::{
-    evidence::{Evidence, Looked, Open, Why},
+    evidence::Evidence,
     finding::{Finding, Operation, Remedy},
     question::Question,
     rule::Rule,
@@ -23,8 +23,8 @@ pub fn in_assembly(place: Option<(String, u32, u32)>, message: &str) -> Finding 
         sites: Vec::new(),
         operation: Some(Operation { text: String::new(), place }),
         message: Text::new(message),
-        // A compiler may move it; no execution of the PTX shows that.
-        evidence: Evidence::Open(Open { why: Why::Unknown(Cause::Code), looked: Looked::No }),
+        // The text lacks the declaration; whether a compiler moves an access over it is another matter.
+        evidence: Evidence::Proof,
         remedy: Some(Remedy::Insert { help: help.to_owned(), edits: Vec::new() }),
         explanation: None,
         allowed: None,

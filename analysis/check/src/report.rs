@@ -102,6 +102,16 @@ impl Verdict {
 }
 
 impl KernelReport {
+    /// Adds a finding about the source of the kernel to the answer of its question.
+    pub fn add(&mut self, finding: Finding) {
+        let question = finding.question;
+        self.findings.push(finding);
+        self.findings.sort_by_key(Finding::rank);
+        let verdict = Verdict::of(question, self.findings.iter());
+        let answers = self.answers.iter_mut().filter(|answer| answer.question == question);
+        answers.filter(|answer| answer.verdict == Verdict::Free).for_each(|answer| answer.verdict = verdict);
+    }
+
     /// The answer to a question.
     pub fn answer(&self, question: Question) -> Option<&Answer> {
         self.answers.iter().find(|answer| answer.question == question)

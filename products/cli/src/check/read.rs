@@ -168,7 +168,7 @@ fn assembly<'u>(modules: impl Iterator<Item = &'u Unoptimized>) -> Vec<(String, 
 fn add(report: &mut Report, findings: Vec<(String, Finding)>) {
     for (kernel, finding) in findings {
         match report.kernels.iter_mut().find(|own| own.kernel == kernel) {
-            Some(own) => own.findings.push(finding),
+            Some(own) => own.add(finding),
             None => {
                 let (answers, findings) = (Vec::new(), vec![finding]);
                 report.kernels.push(KernelReport { kernel, is_kernel: false, has_block: true, answers, findings });
