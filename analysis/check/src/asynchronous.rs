@@ -44,9 +44,14 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
             Finding { explanation, ..finding(hazard, witness, looked) }
         })
         .collect();
+    // Without the question about barriers, the answer has the faults of the barriers of asynchronous operations, too.
+    let has_barriers = check.questions.has(Question::Barriers);
+    let is_of = |question| {
+        move |finding: &&Finding| finding.question == question || question == Question::Async && !has_barriers
+    };
     let answer = |question| Answer {
         question,
-        verdict: Verdict::of(question, findings.iter()),
+        verdict: Verdict::of(question, findings.iter().filter(is_of(question))),
         assumptions: Vec::new(),
         is_stopped: stop.has_struck(),
         counts: if question == Question::Async { (report.synchronizations, report.unchecked) } else { (0, 0) },

@@ -152,3 +152,17 @@ fn run(check: &Check<'_>, launch: &Assumed, like: &Witness, seed: u64) -> Option
     let is_usual = |fault: &Fault| !matches!(fault.kind, Misaligned | OutOfBounds | Trap | Unsupported);
     Some((report.findings.into_iter().take_while(is_usual).collect(), work))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_differ_in_all_that_is_guessed() {
+        for column in 0..3 {
+            let ratios = FACTORS.map(|row| f64::from(row[column].0) / f64::from(row[column].1));
+            let is_other = ratios.iter().map(|ratio| ratio.to_bits()).all_unique() && !ratios.contains(&1.0);
+            assert!(is_other, "{column}: {ratios:?}");
+        }
+    }
+}

@@ -45,7 +45,7 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
     let answer = |question| {
         let is_wrong =
             |finding: &Finding| finding.question == question && finding.witness().is_some_and(Witness::is_certain);
-        let verdict = match Verdict::of(question, findings.iter()) {
+        let verdict = match Verdict::of(question, findings.iter().filter(|finding| finding.question == question)) {
             // Stores of the same value are a race with which kernels are known to run.
             _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
             // A proof is of both questions: one that does not hold leaves both open.

@@ -97,7 +97,7 @@ impl Verdict {
             _ => Self::Free,
         };
         let rank = |verdict: &Self| [Self::Free, Self::Open, wrong].iter().position(|own| own == verdict);
-        findings.filter(|finding| finding.question == question).map(of).max_by_key(rank).unwrap_or(Self::Free)
+        findings.map(of).max_by_key(rank).unwrap_or(Self::Free)
     }
 }
 
@@ -107,7 +107,7 @@ impl KernelReport {
         let question = finding.question;
         self.findings.push(finding);
         self.findings.sort_by_key(Finding::rank);
-        let verdict = Verdict::of(question, self.findings.iter());
+        let verdict = Verdict::of(question, self.findings.iter().filter(|own| own.question == question));
         let answers = self.answers.iter_mut().filter(|answer| answer.question == question);
         answers.filter(|answer| answer.verdict == Verdict::Free).for_each(|answer| answer.verdict = verdict);
     }
