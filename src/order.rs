@@ -1,4 +1,4 @@
-//! What became of the operations of a source in PTX, of whatever compiler: what `ptx-atomics check` says.
+//! The fate of each operation of a source in the PTX of any compiler, for `ptx-atomics check`.
 //!
 //! ```
 //! use ptx_atomics::{order, isolated::Language, llvm::{Input, Settings, inkwell::context::Context}, ptx::Module};

@@ -1,4 +1,4 @@
-//! `ptx-atomics check`, on what LLVM prints, on what we print, and on what is no PTX.
+//! `ptx-atomics check`, on the output of LLVM, on our output, and on text that is not PTX.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! `ptx-atomics check --async`: each rule on a kernel that breaks it and on the same kernel mended, every format, and what is no kernel.
+//! `ptx-atomics check --async`: each rule on a kernel that breaks it and on the same kernel mended, every format, and files without a kernel.
 
 use std::{
     collections::BTreeSet,
@@ -504,7 +504,7 @@ fn baseline() -> Result<(), Failed> {
     let path_of = |name: &str| folder.path().join(name).display().to_string();
     let (file, kernel) = (path_of("baseline.json"), path_of("kernel.ptx"));
     fs::write(&kernel, kernels("R4")?)?;
-    // To write one is no failure.
+    // To write one is not a failure.
     assert_eq!(check(&[&kernel, "--write-baseline", &file], "")?.status, 0);
     let known = |expected: i32, words: &str| -> Result<(), Failed> {
         let Done { status, stderr, .. } = check(&[&kernel, "--baseline", &file], "")?;

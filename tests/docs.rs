@@ -124,7 +124,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the command is two folders below the repository")
 }
 
-/// Whether a file or folder is no result of a build or download.
+/// Whether a file or folder is not a result of a build or download.
 fn is_source(name: &str) -> bool {
     !name.starts_with('.') && name != "target"
 }

@@ -1,7 +1,7 @@
 //! The emergency stop of an analysis: a moment after which it gives up, or a flag that a user sets.
 //!
 //! Budgets count steps, so that the same input gives the same answer on every machine. A stop is for a machine that is far slower
-//! than expected, and for a user who does not want the answer any more. An answer that a stop has cut says so.
+//! than expected, and for a user that does not want the answer any more. An answer that a stop has cut says so.
 
 use std::{
     sync::{

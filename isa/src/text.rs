@@ -11,7 +11,7 @@ pub struct Text(Vec<Part>);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Part {
     Words(String),
-    /// Places of which any may be meant, printed as ` on line 7 or on line 8`.
+    /// Places, any of them possible, printed as ` on line 7 or on line 8`.
     Places(Vec<InstPlace>),
 }
 
@@ -27,7 +27,7 @@ impl Text {
         self.at_any(vec![place])
     }
 
-    /// The message, followed by places of which any may be meant.
+    /// The message, followed by places, any of them possible.
     #[must_use]
     pub fn at_any(mut self, places: Vec<InstPlace>) -> Self {
         self.0.push(Part::Places(places));
@@ -53,7 +53,7 @@ impl Text {
         self.0.iter().any(|part| matches!(part, Part::Places(places) if places.contains(&place)))
     }
 
-    /// The message with each place as `place` has it, such as `on line 7`. A place of which `place` has no words is left out, and of
+    /// The message with each place as `place` has it, such as `on line 7`. A place without words is left out, and of
     /// several places with the same words all but the first.
     pub fn placed(&self, place: impl Fn(InstPlace) -> Option<String>) -> String {
         let mut text = String::new();

@@ -168,7 +168,7 @@ impl Search<'_> {
 
     fn launches(&mut self) -> Result<(), Vec<LaunchError>> {
         let launches = self.all.launches.clone();
-        // The best launch is run with all schedules before others are.
+        // The best launch is run with all schedules before other launches are.
         for (index, tried) in launches.iter().enumerate() {
             let seeds = match (index, self.is_open()) {
                 (0, true) => SEEDS,
@@ -192,7 +192,7 @@ impl Search<'_> {
     }
 
     /// What is open still, where a number is zero: a loop that has no rounds, most often. Nothing else is taken from such executions,
-    /// since strides of zero let accesses meet, and a grid that has nothing to do need not wait for others.
+    /// since strides of zero let accesses meet, and an idle grid need not wait for other grids.
     fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
         let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
         let most = self.all.steps + self.budget.all_run_steps / EMPTY;
@@ -241,7 +241,7 @@ impl Search<'_> {
             self.all.steps += second.work;
             self.keep_early(tried, seed, schedule, second.findings);
         }
-        // What comes behind an access that went astray is garbage.
+        // Reports after an access that went astray are garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Fault> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
         // Copies that the check expects to meet have one address.
@@ -291,7 +291,7 @@ impl Search<'_> {
     }
 
     /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or the finding of a rule about them.
-    /// One grid alone shows nothing of others.
+    /// One grid alone shows nothing about earlier grids.
     fn shown(&self, found: &Fault) -> Option<usize> {
         let position = |says: &dyn Fn(&Hazard) -> bool| {
             let is_shown = |finding: &Hazard| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
@@ -387,13 +387,13 @@ fn is_of_too_large_a_box(found: &Fault) -> bool {
     let Some(other) = &found.other else { return false };
     let (one, two) = (&found.site, other);
     let apart = loads(one) && loads(two) && one.at != two.at;
-    // A copy tells its own mbarrier that it is complete, which is no write of what it brings.
+    // A copy tells its own mbarrier that it is complete, which is not a write of its data.
     let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
     let writes = |race: Race| race.accesses.contains(&AccessType::AsynchronousWrite);
     apart || meets && found.race().is_some_and(writes)
 }
 
-/// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.
+/// Whether an execution says nothing about the kernel after this fault: invented arguments may lead there.
 fn is_astray(kind: FaultKind) -> bool {
     use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     matches!(kind, Misaligned | OutOfBounds | Trap | Unsupported)

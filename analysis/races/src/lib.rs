@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod assumption;
+pub mod budget;
 pub mod check;
 mod chunks;
 mod cluster;

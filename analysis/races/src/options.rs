@@ -7,7 +7,7 @@ use ptx_isa::{
     flat::{Action, Flat, Operand},
 };
 
-use crate::question::ProofBudget;
+use crate::budget::ProofBudget;
 
 /// The counted limits of the check of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

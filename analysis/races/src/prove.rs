@@ -22,6 +22,7 @@ use self::{
 use crate::{
     address::{Base, places},
     assumption::Assumption,
+    budget::ProofBudget,
     cluster::{self, Barriers},
     graph::{End, Order, blocks},
     grid,
@@ -29,7 +30,7 @@ use crate::{
     named::{self, Named},
     order::Orders,
     paths::Paths,
-    question::{Own, ProofBudget, Questions, is_of_cta, space_of},
+    question::{Own, Questions, is_of_cta, space_of},
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
@@ -45,7 +46,7 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, budget: ProofBudget, st
         flat,
         |means, level| {
             let proof = by(flat, sizes, may_alias, (left, stop), means, level);
-            left = left.after(&proof);
+            left = left.without(proof.clauses, proof.decisions);
             proof
         },
         sizes,

@@ -11,8 +11,8 @@ use ptx_isa::{
 use crate::{
     address::{Base, Place},
     assumption::Assumption,
+    budget::ProofBudget,
     eval::Eval,
-    prove::Proof,
     walked::Touch,
 };
 use ptx_solver::{
@@ -20,55 +20,6 @@ use ptx_solver::{
     solve::{Answer, solve},
     term::{Term, Terms},
 };
-
-/// The counted limits of a proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProofBudget {
-    /// Steps of all walks together.
-    pub steps: usize,
-    /// Decisions of the solver for one question.
-    pub decisions: u64,
-    /// Decisions of the solver for all questions together.
-    pub all_decisions: u64,
-    /// Clauses of all questions together.
-    pub clauses: u64,
-    /// Steps of the search for pairs of accesses.
-    pub pairs: u64,
-    /// Terms.
-    pub terms: usize,
-    /// Products of one size that are put in order for the solver.
-    pub products: usize,
-}
-
-impl ProofBudget {
-    /// The same limits with a part of all that questions may take together.
-    pub fn part(self, of: u64) -> Self {
-        Self { clauses: self.clauses / of, all_decisions: self.all_decisions / of, ..self }
-    }
-
-    /// The limits after a proof.
-    pub fn after(self, proof: &Proof) -> Self {
-        Self {
-            clauses: self.clauses.saturating_sub(proof.clauses),
-            all_decisions: self.all_decisions.saturating_sub(proof.decisions),
-            ..self
-        }
-    }
-}
-
-impl Default for ProofBudget {
-    fn default() -> Self {
-        Self {
-            steps: 200_000,
-            decisions: 20_000,
-            all_decisions: 700_000,
-            clauses: 100_000_000,
-            pairs: 16_000_000,
-            terms: 2_000_000,
-            products: 4,
-        }
-    }
-}
 
 /// An access of a walk, with what it is of.
 pub struct Own {

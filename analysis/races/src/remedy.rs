@@ -7,10 +7,10 @@ use ptx_isa::{
 };
 
 use crate::{
+    budget::ProofBudget,
     launch::Sizes,
     options::{Budget, Options},
     prove::{Proof, prove},
-    question::ProofBudget,
 };
 
 /// What mends a race.
@@ -88,7 +88,7 @@ impl Pool {
     pub fn prove(&mut self, flat: &Flat, sizes: Sizes, options: &Options) -> Proof {
         self.proofs = self.proofs.saturating_sub(1);
         let proof = prove(flat, sizes, options.may_alias, self.budget.part(Self::PART), &options.stop);
-        self.budget = self.budget.after(&proof);
+        self.budget = self.budget.without(proof.clauses, proof.decisions);
         proof
     }
 }

@@ -13,7 +13,7 @@ use crate::term::{Binary, Leaf, Node, Term, Terms, ones};
 pub enum Answer {
     /// It never holds.
     Never,
-    /// It holds with these values of leaves. What a function gives is chosen freely, so that no execution need have them.
+    /// It holds with these values of leaves. Results of functions are chosen freely, so that no execution need have them.
     Holds(Vec<(Leaf, u64)>),
     /// The solver took more steps than it may.
     TooHard,
@@ -274,7 +274,7 @@ impl Bits<'_, '_> {
         let mut rest = self.number(0, width as u32);
         let mut quotient = vec![!self.truth; width];
         for bit in (0..width).rev() {
-            // It is less than half of all numbers: at most what has been taken of `a`, without the last bit.
+            // It is less than half of all numbers: at most the part of `a` that has been taken, without the last bit.
             rest.pop();
             rest.insert(0, a[bit]);
             let fits = !self.less(&rest, b);

@@ -23,7 +23,7 @@ pub use self::{
 const STEPS: u64 = 4_000;
 
 impl Launch {
-    /// The same launch with numbers in place of some arguments, given by their places, so that the kernel gets past the
+    /// The same launch with numbers instead of some arguments, given by their places, so that the kernel gets past the
     /// conditions at its beginning, which end in `trap`: the first that was found, and others that differ from it in one number.
     /// Buffers are replaced by ones that grow while it looks for them. Where no numbers are found, it is one launch, with those
     /// that got farthest.

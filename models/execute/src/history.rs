@@ -47,7 +47,7 @@ const STALE: u32 = 3;
 /// The sizes of places, in bytes.
 const SIZES: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// A value that a load returns in place of the newest one.
+/// A value that a load returns instead of the newest one.
 pub struct Stale {
     pub value: u128,
     pub message: Rc<Message>,

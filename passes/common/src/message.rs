@@ -1,4 +1,4 @@
-//! What the pass says: errors, and remarks on what it did.
+//! Messages of the pass: errors, and remarks about its changes.
 
 use std::{
     any::Any,
@@ -36,7 +36,7 @@ impl Location {
     }
 }
 
-/// An error: what, where, why, and what to do.
+/// An error: its subject, its place, its reason, and an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong and why, in one sentence without a period.

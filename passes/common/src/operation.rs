@@ -266,7 +266,7 @@ pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
 /// Where people say for which version of PTX they compile.
 const PTX_FLAGS: &str = "--mattr; -Ctarget-feature of rustc; --cuda-feature of clang";
 
-/// The GPU that LLVM compiles for where nobody sets one.
+/// The GPU that LLVM compiles for where none is set.
 const DEFAULT_GPU: &str = "sm_30";
 
 /// What the user can do about an operation that the target lacks.

@@ -2,29 +2,26 @@
 
 mod baseline;
 mod compare;
-#[cfg(feature = "llvm")]
+#[cfg_attr(not(feature = "llvm"), path = "check/judged_without_llvm.rs")]
 mod judged;
 mod junit;
 mod order;
 mod read;
 mod repeat;
 mod sarif;
+mod shown;
 mod summary;
 mod text;
 
 use std::process::ExitCode;
 
 use ptx_atomics::{
-    check::{Document, Question, View, Witness, json},
-    pass::{Diagnostic, Errors, Input},
+    check::{View, Witness, json},
+    pass::{Diagnostic, Errors},
 };
 
 pub use self::read::in_text;
-use self::{
-    baseline::Baseline,
-    read::{Module, Program},
-    summary::Summary,
-};
+use self::{baseline::Baseline, read::Program, shown::Shown, summary::Summary};
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
     format,
@@ -36,35 +33,6 @@ pub fn run(args: &CheckArgs) -> ExitCode {
     match (&args.ir, &args.ptx) {
         (Some(ir), Some(ptx)) if args.kernels.format.is_none() => compare::run(args, ir, ptx),
         _ => of_kernels(args),
-    }
-}
-
-/// The findings of a module, as their reader has them.
-struct Shown<'m> {
-    program: &'m Program,
-    module: &'m Module,
-    /// The views of each kernel, in the order of the report.
-    views: Vec<Vec<View<'m>>>,
-}
-
-impl<'m> Shown<'m> {
-    fn all(program: &'m Program) -> Vec<Self> {
-        let Some(input) = &program.input else { return Vec::new() };
-        let of_module = |module: &'m Module| {
-            let document: Document<'m> = module.document(input);
-            let views = module.report.kernels.iter().map(|kernel| document.views(kernel)).collect();
-            Self { program, module, views }
-        };
-        program.modules.iter().map(of_module).collect()
-    }
-
-    fn name(&self) -> &'m str {
-        self.program.input.as_ref().map_or("", Input::name)
-    }
-
-    /// The views of all kernels.
-    fn each(&self) -> impl Iterator<Item = &View<'m>> {
-        self.views.iter().flatten()
     }
 }
 
@@ -148,26 +116,7 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
     if written && is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether the verdict on a question may be open because of something that is not proved.
-const PROVED: [Question; 2] = [Question::Races, Question::Barriers];
-
 fn failed(errors: &Errors) -> ExitCode {
     errors.iter().for_each(|error| render::error(error, None));
     ExitCode::FAILURE
-}
-
-/// IR is read by LLVM alone.
-#[cfg(not(feature = "llvm"))]
-mod judged {
-    use ptx_atomics::{
-        check::order::Judged,
-        isolated::Language,
-        pass::{Diagnostic, Errors, Input},
-    };
-
-    use crate::cli::CheckArgs;
-
-    pub fn of(_: &CheckArgs, _: &Input, _: Language, _: &Input) -> Result<Judged, Errors> {
-        Err(Diagnostic::new("the IR is read by LLVM, which this build of ptx-atomics does not have").into())
-    }
 }

@@ -1,11 +1,13 @@
 //! The arguments.
 
+mod check;
 mod optimize;
 mod readings;
+mod target;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ptx_atomics::isolated::{Emit, Language};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
@@ -14,26 +16,30 @@ use ptx_atomics::memory_model::{
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
-    check::{Question, Questions, Rule},
     execute::{Options as ExecuteOptions, Schedule},
-    ptx::{Dim3, LaunchSize, Stop},
+    ptx::{Dim3, LaunchSize},
 };
 use ptx_atomics::{
-    lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
+    lowering::{Sm, Strategies, ptx::Scope},
     pass::{
         AsyncMode, Embed, FpChoice,
-        settings::{self, Features, Settings},
+        settings::{self, Features},
     },
 };
 use ptx_atomics_conformance as conformance;
 use regex::Regex;
 
-pub use self::{optimize::OptimizeArgs, readings::ReadingArgs};
+pub use self::{
+    check::{CheckArgs, CheckFormat, ExplainArgs, KernelArgs},
+    optimize::OptimizeArgs,
+    readings::ReadingArgs,
+    target::{SourceArgs, TargetArgs},
+};
 use crate::{
     run::sizes,
     values::{
-        file, first_elements, mapping, named, named_file, one_of, parameter, positive, processor, rewrites, rule,
-        seconds, shard, strategies,
+        file, first_elements, mapping, named, named_file, one_of, positive, processor, rewrites, seconds, shard,
+        strategies,
     },
     version::long_version,
 };
@@ -42,7 +48,7 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "ptx-atomics", version, long_version = long_version(), about)]
 pub struct Cli {
-    /// How many errors are shown; the others are counted. 0 shows all
+    /// How many errors are shown; the rest is counted. 0 shows all
     #[arg(long, global = true, value_name = "N", default_value_t = 20)]
     pub error_limit: usize,
     #[command(subcommand)]
@@ -100,11 +106,11 @@ pub struct LowerArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub strategy: StrategyArgs,
-    /// What LLVM's default synchronization scope stands for [default: that of the module, or else sys]. Narrower than sys
+    /// The scope that LLVM's default synchronization scope stands for [default: as in the module, or else sys]. Narrower than sys
     /// only where neither the host nor another device takes part
     #[arg(long, value_name = "SCOPE", value_parser = settings::scope)]
     pub default_scope: Option<Scope>,
-    /// Words between commas [default: those of the module, or else native,nans]. Additions: native is what the GPU does in
+    /// Words between commas [default: as in the module, or else native,nans]. Additions: native is what the GPU does in
     /// one instruction, which flushes subnormals of f32 in global memory and adds the elements of a vector one by one; ieee
     /// keeps subnormals and makes a vector one atomic value. Minima and maxima: no-nans says that no operand and no value
     /// in memory is a NaN, so that those of float and double are done on integers
@@ -116,25 +122,25 @@ pub struct LowerArgs {
     /// Volatile atomic loads and stores of global memory become .mmio, for the registers of a device
     #[arg(long)]
     pub volatile_as_mmio: bool,
-    /// CUDA's own atomics, as atomicAdd(), where clang's header defines them [default: that of the module, or else on]: on
+    /// CUDA's own atomics, as atomicAdd(), where clang's header defines them [default: as in the module, or else on]: on
     /// makes them relaxed, of the scope that CUDA gives them; off leaves what clang writes, seq_cst of the system
     #[arg(long, value_name = "ON|OFF", value_parser = settings::on)]
     pub cuda_atomics: Option<bool>,
-    /// What makes atomics and fences cheaper [default: that of the module, or else on with -O1 and above]: on (all but
-    /// writes, which adds instructions), all, off, or some of scope, loops, fences, unseen, writes; those behind a minus sign
+    /// What makes atomics and fences cheaper [default: as in the module, or else on with -O1 and above]: on (all but
+    /// writes, which adds instructions), all, off, or some of scope, loops, fences, unseen, writes; names after a minus sign
     /// are taken from all
     #[arg(long, value_name = "REWRITES", value_parser = rewrites, allow_hyphen_values = true)]
     pub optimize_atomics: Option<String>,
-    /// What is done about waits and proxy fences that asynchronous operations lack [default: that of the module, or else
+    /// What is done about waits and proxy fences that asynchronous operations lack [default: as in the module, or else
     /// check]: off, check (a warning), deny (an error), insert (what can be inserted is, before LLVM's optimizer; the rest is
     /// a warning)
     #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
     pub asynchronous: Option<AsyncMode>,
-    /// What operations become [default: that of the module, or else native for PTX, and assembly for LLVM IR]: native leaves LLVM's own
+    /// What operations become [default: as in the module, or else native for PTX, and assembly for LLVM IR]: native leaves LLVM's own
     /// instruction where this version of LLVM prints just what is chosen, in functions whose memory only atomics touch; assembly none
     #[arg(long, value_name = "HOW", value_parser = settings::embed)]
     pub embed: Option<Embed>,
-    /// Whether what stays LLVM's own is compared with what LLVM prints [default: that of the module, or else off]
+    /// Whether what stays LLVM's own is compared with what LLVM prints [default: as in the module, or else off]
     #[arg(long, value_name = "ON|OFF", value_parser = settings::on)]
     pub verify_native: Option<bool>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
@@ -174,147 +180,6 @@ pub struct TableArgs {
     /// family of GPUs
     #[arg(long)]
     pub sass: bool,
-}
-
-/// Check kernels: that a compiler kept the order and the scope of each atomic and fence, and that asynchronous operations wait
-///
-/// Order: what the PTX guarantees is computed from its instructions alone, and compared with what the IR asks for. Of a source, both are
-/// made; of PTX, --ir says what it was made of. The values that it computes are not checked. docs/check.md says more.
-///
-/// Asynchrony: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
-/// bulk copies, mbarrier), and inline assembly that hides what it does from a compiler. docs/async.md says more.
-#[derive(Args)]
-#[command(after_help = "Example:
-  ptx-atomics check kernel.cu
-  ptx-atomics check kernel.ptx libkernels.so ~/.triton/cache
-  ptx-atomics check --races kernel.ptx --block 256
-  llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
-
-Exit status: 0 all are kept, and there is no error, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
-pub struct CheckArgs {
-    /// LLVM IR or MLIR, as text or bitcode; - is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "kernels")]
-    pub ir: Option<PathBuf>,
-    /// What the IR is [default: as of lower]
-    #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
-    pub language: Option<Language>,
-    /// The gpu.module of MLIR that became the PTX, or that is checked
-    #[arg(long, value_name = "NAME")]
-    pub module: Option<String>,
-    /// The PTX that was made of it, whose order and scope alone are checked; - is standard input
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "kernels",
-        conflicts_with_all = ["kernels", "profile", "readings", "mcpu", "mattr"]
-    )]
-    pub ptx: Option<PathBuf>,
-    /// What LLVM's default synchronization scope stands for
-    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
-    pub default_scope: Scope,
-    /// With --ptx, let it pass that there is nothing to check
-    #[arg(long, conflicts_with = "kernels")]
-    pub allow_empty: bool,
-    /// What CUDA's own atomics ask for: on, relaxed and of the scope that CUDA gives them; off, what clang writes
-    #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
-    pub cuda_atomics: bool,
-    /// Whether PTX may order less where no thread can tell, as `lower -O1` makes it
-    #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
-    pub optimize_atomics: bool,
-    /// With --ptx, print one JSON object for each operation
-    #[arg(long, conflicts_with = "kernels")]
-    pub json: bool,
-    #[command(flatten)]
-    pub kernels: KernelArgs,
-    #[command(flatten)]
-    pub readings: ReadingArgs,
-    #[command(flatten)]
-    pub source: SourceArgs,
-    #[command(flatten)]
-    pub target: TargetArgs,
-}
-
-/// Kernels that are checked by themselves.
-#[derive(Args)]
-#[command(next_help_heading = "Kernels")]
-pub struct KernelArgs {
-    /// The same as --only async
-    #[arg(long = "async", requires = "kernels", conflicts_with = "only")]
-    pub asynchronous: bool,
-    /// The questions: order (are order and scope of each atomic and fence those of the IR), async (do asynchronous operations lack a
-    /// wait or a fence), races (do two threads race), barriers (do all threads come to them) [default: all that the input allows]
-    #[arg(long, value_name = "QUESTIONS", value_delimiter = ',', value_parser = one_of::<Question>(), requires = "kernels")]
-    pub only: Vec<Question>,
-    /// The same as --only races,barriers
-    #[arg(long, requires = "kernels", conflicts_with_all = ["only", "asynchronous"])]
-    pub races: bool,
-    /// In proofs, pointers of different parameters may have the same memory
-    #[arg(long, requires = "kernels")]
-    pub may_alias: bool,
-    /// Look for no execution that shows a finding
-    #[arg(long, requires = "kernels")]
-    pub quick: bool,
-    /// List findings that are not proved, parts that are not checked, and the verdict on each kernel
-    #[arg(short, long, requires = "kernels")]
-    pub verbose: bool,
-    /// How many kernels are checked at the same time [default: the processors]
-    #[arg(short, long, value_name = "N", value_parser = positive, requires = "kernels")]
-    pub jobs: Option<usize>,
-    /// PTX of any compiler; .cu, .rs, .c, .cpp, .ll, .bc and .mlir, which are compiled first; binaries that have PTX in them; folders of
-    /// PTX, as Triton's cache; - is standard input
-    #[arg(id = "kernels", value_name = "KERNEL")]
-    pub paths: Vec<PathBuf>,
-    /// Only kernels whose name, as it is or as its source spells it, has this in it
-    #[arg(long, value_name = "NAME", requires = "kernels")]
-    pub kernel: Option<String>,
-    /// What may be wrong, and was not seen to go wrong, is an error, too
-    #[arg(long, requires = "kernels")]
-    pub strict: bool,
-    /// The emergency stop of each kernel and question, in seconds. Budgets count steps, so that it strikes on very slow machines alone, and the
-    /// report says so
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, requires = "kernels")]
-    pub time_limit: Duration,
-    /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
-    pub grid: Option<Dim3>,
-    /// How many threads a CTA has [default: those of .reqntid, or else chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::block, requires = "kernels")]
-    pub block: Option<Dim3>,
-    /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else chosen]
-    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
-    pub cluster: Option<Dim3>,
-    /// A parameter that is a number, or the part of a struct at an offset in bytes, as 'n=1024' or 'args+16=1024' [default: chosen]
-    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter, requires = "kernels")]
-    pub params: Vec<(String, u64)>,
-    /// The format of the report; sarif is for viewers of code [default: text]
-    #[arg(long, value_enum)]
-    pub format: Option<CheckFormat>,
-    /// Show a litmus test of what is wrong, and an execution in which it goes wrong, where there is a small one
-    #[arg(long, requires = "kernels")]
-    pub explain: bool,
-    /// Findings that are known, and not shown: a file of --write-baseline
-    #[arg(long, value_name = "FILE", requires = "kernels")]
-    pub baseline: Option<PathBuf>,
-    /// Write a baseline of what is found
-    #[arg(long, value_name = "FILE", requires = "kernels")]
-    pub write_baseline: Option<PathBuf>,
-    /// The emergency stop of the whole check.
-    #[arg(skip)]
-    pub stop: Stop,
-}
-
-/// Print the page of a rule of check
-///
-/// The page has a kernel that breaks the rule, an execution that shows it, the corrected kernel, and the section of the PTX manual.
-#[derive(Args)]
-#[command(after_help = "Example:
-  ptx-atomics explain R4
-
-Exit status: 0 printed, 2 wrong usage.")]
-pub struct ExplainArgs {
-    /// The rules, as R4 [default: a list of them]
-    #[arg(value_name = "RULE", value_parser = rule)]
-    pub rules: Vec<Rule>,
 }
 
 /// Measure which atomics and fences a compiler gets right
@@ -524,17 +389,17 @@ pub struct RunArgs {
     /// How many CTAs there are, as 4 or 2,2,1 [default: 2]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
     pub grid: Option<Dim3>,
-    /// How many threads a CTA has [default: those of .reqntid, or else 128, or as many as .maxntid admits]
+    /// How many threads a CTA has [default: as in .reqntid, or else 128, or as many as .maxntid admits]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
     pub block: Option<Dim3>,
-    /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else 1]
+    /// How many CTAs a cluster has [default: as in .reqnctapercluster, or else 1]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
     pub cluster: Option<Dim3>,
     /// Dynamic shared memory of a CTA, as 1024 or 48K [default: 0]
     #[arg(long, value_name = "BYTES", value_parser = sizes::shared, help_heading = "Launch")]
     pub shared: Option<u32>,
     /// An argument. A buffer: 'out:f32[1024]' (zeros), with `=` and 7, 1,2,3, iota, random, random(0,9), uninitialized, x.npy,
-    /// x.bin or @FILE behind it. A number: 7, n=7, u64:7. An address: out, out+16. One with the name of a parameter is for that,
+    /// x.bin or @FILE after it. A number: 7, n=7, u64:7. An address: out, out+16. One with the name of a parameter is for that,
     /// the others are for the other parameters in their order [default: buffers that grow, and numbers that the code admits]
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "Launch")]
     pub args: Vec<String>,
@@ -578,14 +443,14 @@ pub struct RunArgs {
     /// The first seed. 0 is round robin, and each load returns the last value
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Execution")]
     pub seed: u64,
-    /// The order of threads: round-robin, random, warp-ahead, cta-ahead, threads [default: that of the seed]
+    /// The order of threads: round-robin, random, warp-ahead, cta-ahead, threads [default: as the seed says]
     #[arg(long, value_name = "NAME", value_parser = named::<Schedule>, help_heading = "Execution")]
     pub schedule: Option<Schedule>,
     /// How many instructions a thread may execute
     #[arg(long, value_name = "N", default_value_t = ExecuteOptions::default().step_limit, help_heading = "Execution")]
     pub step_limit: u64,
     /// Run it as `check` does, which shows executions by such a command: what GPUs order beside the manual is ordered, the run is cut
-    /// behind 400000 instructions of warps, IR is not optimized, and comments say nothing
+    /// after 400000 instructions of warps, IR is not optimized, and comments say nothing
     #[arg(long, help_heading = "Execution")]
     pub like_check: bool,
     /// How much memory a run may use
@@ -640,28 +505,6 @@ pub struct LspArgs {
 }
 
 /// How sources are compiled.
-#[derive(Args, Clone, Default)]
-pub struct SourceArgs {
-    /// The compiler of a source, a clang, an nvcc or a rustc [default: of CUDA the nvcc in CUDA_HOME, CUDA_PATH or the PATH; else, and of
-    /// C and C++, the clang on this LLVM; of Rust a rustc on this LLVM]
-    #[arg(long, value_name = "PROGRAM", help_heading = "Sources")]
-    pub cc: Option<String>,
-    /// Flags for it, as -Iinclude -DN=4
-    #[arg(last = true, value_name = "FLAGS", help_heading = "Sources")]
-    pub flags: Vec<String>,
-}
-
-#[derive(Args, Clone, Default)]
-pub struct TargetArgs {
-    /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
-    #[arg(long, value_name = "GPU", value_parser = settings::sm)]
-    pub mcpu: Option<Sm>,
-    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]; a GPU too, as
-    /// +ptx86,+sm_90, which counts where --mcpu is not given
-    #[arg(long, value_name = "FEATURES", value_parser = settings::features)]
-    pub mattr: Option<Features>,
-}
-
 /// Check with the memory models that lowered programs do only what their sources may do
 ///
 /// Every strategy on every family of targets lowers sets of small programs in scoped C++; each outcome that the PTX memory
@@ -681,8 +524,8 @@ pub struct VerifyMappingArgs {
     pub files: Vec<PathBuf>,
     /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences,
     /// rmws, exchanges (the classical shapes), placements (at every scope and place), plain-four, plain-accesses,
-    /// plain-fences, plain-rmws, plain-exchanges (with plain data behind guards), waiting, waiting-placements (loops that
-    /// wait), fenced, fenced-placements (fences beside others), unwritten (updates that change nothing) [default: all]
+    /// plain-fences, plain-rmws, plain-exchanges (with plain data after guards), waiting, waiting-placements (loops that
+    /// wait), fenced, fenced-placements (fences beside other fences), unwritten (updates that change nothing) [default: all]
     #[arg(long = "set", value_name = "SET", value_parser = named::<Set>)]
     pub sets: Vec<Set>,
     /// How atomics are done: each expansion, by its number in the output. Its operation stands for every read-modify-write
@@ -761,14 +604,6 @@ pub enum RunFormat {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CheckFormat {
-    Text,
-    Json,
-    Sarif,
-    Junit,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConformanceFormat {
     Text,
     Json,
@@ -835,46 +670,6 @@ impl RunArgs {
     }
 }
 
-impl KernelArgs {
-    /// The sizes of launches.
-    pub fn size(&self) -> LaunchSize {
-        LaunchSize { grid: self.grid, block: self.block, cluster: self.cluster, shared: None }
-    }
-
-    /// The emergency stop of each kernel and question.
-    pub fn time(&self) -> Duration {
-        // A user who wants no executions wants the check itself as a whole.
-        if self.time_limit.is_zero() { Duration::MAX } else { self.time_limit }
-    }
-
-    /// The questions.
-    pub fn questions(&self) -> Questions {
-        match (self.asynchronous, self.races) {
-            (true, _) => [Question::Async].into_iter().collect(),
-            (_, true) => [Question::Races, Question::Barriers].into_iter().collect(),
-            _ if self.only.is_empty() => Questions::ALL,
-            _ => self.only.iter().copied().collect(),
-        }
-    }
-
-    /// Whether the verdict on each kernel is printed.
-    pub fn has_verdicts(&self) -> bool {
-        self.verbose || self.races || self.only.contains(&Question::Races)
-    }
-
-    /// Whether no executions are looked for.
-    pub fn is_quick(&self) -> bool {
-        self.quick || self.time_limit.is_zero()
-    }
-}
-
-impl CheckArgs {
-    /// What the flags set for the lowering of kernels.
-    pub fn options(&self) -> String {
-        self.target.options().collect::<Vec<_>>().join(",")
-    }
-}
-
 impl StrategyArgs {
     /// As the list of options that a module's flag may have.
     fn options(&self) -> impl Iterator<Item = String> {
@@ -889,26 +684,5 @@ impl StrategyArgs {
             strategies.override_with(list).expect("the parser of the argument has accepted the list");
         }
         strategies
-    }
-}
-
-impl TargetArgs {
-    pub fn gpu(&self) -> Option<Sm> {
-        self.mcpu.or_else(|| self.mattr?.sm)
-    }
-
-    pub fn version(&self) -> Option<PtxVersion> {
-        self.mattr?.ptx
-    }
-
-    /// As the list of options that a module's flag may have.
-    fn options(&self) -> impl Iterator<Item = String> {
-        let gpu = self.gpu().map(|sm| format!("mcpu={}", sm.name()));
-        gpu.into_iter().chain(self.version().map(|version| format!("mattr=+{}", version.feature())))
-    }
-
-    /// The target of the flags, else that of a module, else sm_90.
-    pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
-        Settings { mcpu: self.gpu(), mattr: self.version(), ..Settings::default() }.target(gpu, version)
     }
 }

@@ -149,7 +149,7 @@ pub fn print(text: &str) -> bool {
     match write(Path::new("-"), text.as_bytes().to_vec()) {
         Ok(()) => true,
         Err(error) => {
-            // Who has stopped reading knows.
+            // A reader that has stopped knows it.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 render::error(&Diagnostic::new(format!("cannot write to standard output: {error}")), None);
             }

@@ -100,20 +100,6 @@ pub fn svg(all: &[Results]) -> String {
     svg + "</svg>\n"
 }
 
-#[cfg(test)]
-mod tests {
-    use strum::IntoEnumIterator;
-
-    use super::*;
-
-    #[test]
-    fn every_verdict_is_drawn_once() {
-        for verdict in Grade::iter() {
-            assert_eq!(PARTS.iter().filter(|part| part.verdicts.contains(&verdict)).count(), 1, "{verdict}");
-        }
-    }
-}
-
 /// Text within XML, which has no place for control characters.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -128,4 +114,18 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+
+    #[test]
+    fn every_verdict_is_drawn_once() {
+        for verdict in Grade::iter() {
+            assert_eq!(PARTS.iter().filter(|part| part.verdicts.contains(&verdict)).count(), 1, "{verdict}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// `not-checked`. `execution` is the witness.
 ///
 /// # Panics
-/// If the text is no report of version 1.
+/// If the text is not a report of version 1.
 pub fn flat(report: &str) -> Vec<Value> {
     let report: Value = serde_json::from_str(report).unwrap_or_else(|error| panic!("{error}: {report}"));
     assert_eq!(report["version"], 1, "{report}");

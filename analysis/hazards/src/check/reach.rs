@@ -50,7 +50,7 @@ fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Claim, Text)> {
     if i64::from(count) % WARP != 0 {
         return Some((
             Claim::Wrong,
-            format!("the barrier is for {count} threads, which is no multiple of {WARP}").into(),
+            format!("the barrier is for {count} threads, which is not a multiple of {WARP}").into(),
         ));
     }
     let threads = graph.kernel.most.filter(|threads| count > threads.next_multiple_of(WARP as u32))?;

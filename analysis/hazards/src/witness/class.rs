@@ -45,7 +45,7 @@ fn is_asynchronous(site: &Site) -> bool {
     })
 }
 
-/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand behind
+/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand after
 /// something that is misused in the same run.
 pub fn class(finding: &Fault, tried: &Tried, is_behind: bool) -> Option<Class> {
     let is_asynchronous = is_asynchronous(&finding.site) || finding.other.as_ref().is_some_and(is_asynchronous);

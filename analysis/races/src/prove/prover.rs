@@ -8,11 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     assumption::Assumption,
+    budget::ProofBudget,
     cluster::Barriers,
     eval::Eval,
     graph::{Block, End, Order},
     launch::Sizes,
-    question::{ProofBudget, Questions},
+    question::Questions,
     walk::Written,
     walked::Open,
 };

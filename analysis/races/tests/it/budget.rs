@@ -7,9 +7,9 @@ use ptx_isa::{
     flat::{self, Flat, Library},
 };
 use ptx_races::{
+    budget::ProofBudget,
     launch::Sizes,
     prove::{Proof, prove},
-    question::ProofBudget,
 };
 
 /// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd1` the parameter, `%rd3` the word of the thread, `%r6` its word in shared memory.

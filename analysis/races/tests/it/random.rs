@@ -8,7 +8,7 @@ use ptx_isa::{
     FullSize, LaunchSize, Module, Stop,
     flat::{self, Flat, Library},
 };
-use ptx_races::{launch::Sizes, prove::prove, question::ProofBudget};
+use ptx_races::{budget::ProofBudget, launch::Sizes, prove::prove};
 
 /// How many kernels there are each time.
 const KERNELS: u64 = 500;

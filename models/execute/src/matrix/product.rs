@@ -19,7 +19,7 @@ impl Shape {
     }
 }
 
-/// A number in place of an element of a product that is not computed: other numbers for other elements, each from 1 to 2 as `f32`.
+/// A number instead of an element of a product that is not computed: different numbers for different elements, each from 1 to 2 as `f32`.
 pub fn stand_in(step: u64, element: u64) -> u64 {
     let mixed = (step ^ element.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     0x3f80_0000 | mixed >> 41

@@ -29,12 +29,12 @@ pub struct Job {
     pub language: Language,
     /// What is made of it.
     pub emit: Emit,
-    /// The one `gpu.module` of MLIR that is lowered; all of them, if there is no name.
+    /// The one `gpu.module` of MLIR that is lowered; without a name, all of them.
     pub module: Option<String>,
     /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
     /// own flag. [`crate::settings::SETTINGS`] has all of them.
     pub options: String,
-    /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; none runs, if there is no level.
+    /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; without a level, none runs.
     pub level: Option<u8>,
     /// The level of LLVM's code generator, 0 to 3; if there is none, it is that of the pipeline, or else 2.
     pub codegen_level: Option<u8>,

@@ -159,7 +159,7 @@ impl Worker {
     /// Lets the process end, and waits for that.
     fn end(&mut self) -> io::Result<ExitStatus> {
         drop(self.to.take());
-        // Who still writes is told that nobody reads.
+        // A process that still writes gets an error, as the pipe has no reader.
         let _ = io::copy(&mut self.from, &mut io::sink());
         self.child.wait()
     }

@@ -35,7 +35,7 @@ fn whole(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Resul
     std::mem::forget(context);
 
     let mut judged = judge(&operations, &module, text)?;
-    // As the IR is, and as a compiler sees it behind its own optimizer.
+    // As the IR is, and as a compiler sees it after its own optimizer.
     let levels = if args.optimize_atomics { &[None, Some(2)][..] } else { &[] };
     for &level in levels {
         if judged.is_kept() {

@@ -4,7 +4,7 @@ use itertools::Itertools;
 use ptx_atomics::{check::View, memory_model::kernel::shown, pass::Diagnostic};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::Shown;
+use super::shown::Shown;
 
 /// The kernels by their programs. A kernel fails by the findings that a check fails with; other findings are its output. An input that
 /// cannot be read is an error.

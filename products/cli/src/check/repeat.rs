@@ -48,7 +48,7 @@ fn word_of(names: &[&str], kernel: &str) -> Option<String> {
 /// The last identifier of a demangled name: `run` of `void one::two<three>::run<four>(int)`.
 fn identifier(demangled: &str) -> &str {
     let mut depth = 0usize;
-    // Where the name itself ends: at the first bracket behind which nothing but brackets comes.
+    // Where the name itself ends: at the first bracket after which only brackets come.
     let mut own = demangled.len();
     for (at, letter) in demangled.char_indices().rev() {
         match letter {

@@ -7,7 +7,7 @@ use ptx_atomics::{
 };
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::sarif::{Log, physical, uri, whole};
 
 /// The log. `command` gives the command that repeats an execution of a module.

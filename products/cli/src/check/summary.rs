@@ -11,8 +11,11 @@ use ptx_atomics::{
     pass::Diagnostic,
 };
 
-use super::{PROVED, Shown};
+use super::shown::Shown;
 use crate::cli::CheckArgs;
+
+/// Whether the verdict on a question may be open because of something that is not proved.
+const PROVED: [Question; 2] = [Question::Races, Question::Barriers];
 
 /// The summary of all inputs.
 pub struct Summary {

@@ -9,7 +9,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Input},
 };
 
-use super::Shown;
+use super::shown::Shown;
 use crate::render::{self, Message};
 
 /// How many lines of findings with the same message are named.

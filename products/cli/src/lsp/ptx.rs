@@ -21,7 +21,7 @@ use crate::{
 /// Where the sections stand that rules are from.
 const MANUAL: &str = "https://docs.nvidia.com/cuda/parallel-thread-execution/";
 
-/// Who says it.
+/// The source of the message.
 pub const SOURCE: &str = "ptx-atomics";
 
 pub fn judge(document: &Document, how: &How) -> Vec<Said> {
