@@ -29,6 +29,8 @@
 mod backend;
 #[cfg(not(feature = "llvm"))]
 mod elsewhere;
+#[cfg(all(feature = "llvm", feature = "analysis"))]
+mod judge;
 #[cfg(feature = "llvm")]
 mod llvm_ir;
 #[cfg(feature = "llvm")]
@@ -47,8 +49,12 @@ mod unoptimized;
 #[cfg(feature = "llvm")]
 mod work;
 
+#[cfg(all(feature = "analysis", not(feature = "llvm")))]
+pub use self::elsewhere::judge;
 #[cfg(not(feature = "llvm"))]
 pub use self::elsewhere::{Started, lower, out_of_memory, serve, start, unoptimized};
+#[cfg(all(feature = "llvm", feature = "analysis"))]
+pub use self::judge::judge;
 #[cfg(feature = "mlir")]
 pub use self::mlir::{Device, named, translated};
 pub use self::unoptimized::{Site, Unoptimized};
@@ -58,7 +64,7 @@ pub use self::{
     process::{Stage, fatal, out_of_memory, stage},
     work::context,
 };
-pub use ptx_atomics_common::helper::{Emit, Helper, Job, Language, Lowered};
+pub use ptx_atomics_common::helper::{Emit, Helper, Job, Language, Lowered, Pair};
 
 #[cfg(all(test, feature = "llvm"))]
 mod tests {

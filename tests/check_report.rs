@@ -19,6 +19,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("a witness in a guessed launch alone is a warning with the launch first", guessed),
         Trial::test("a comment allows a finding", allowed),
         Trial::test("explain prints the page of a rule", explained),
+        Trial::test("a cache has the same report for the same text and options alone", cached),
     ]
 }
 
@@ -168,5 +169,56 @@ fn explained() -> Result<(), Failed> {
     let (_, list) = explain(&[])?;
     assert_eq!(list.lines().count(), 27, "{list}");
     assert_eq!(explain(&["R99"])?.0, Some(2));
+    Ok(())
+}
+
+fn cached() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let cache = folder.path().join("new/cache");
+    let with_cache = cache.display().to_string();
+    let entries = || fs::read_dir(&cache).map_or(0, Iterator::count);
+    let cached = |arguments: &[&str]| check(&[arguments, &["--cache", &with_cache]].concat());
+    let inputs = [
+        &["examples/check/missing_wait.ptx", "-v"][..],
+        &["examples/check/missing_barrier.ptx", "--format", "json"],
+        &["tests/async", "--format", "json"],
+    ];
+    for input in inputs {
+        let whole = check(input)?;
+        assert!(cached(input)? == whole, "{input:?}, the first time");
+        let count = entries();
+        assert!(cached(input)? == whole && entries() == count, "{input:?}, the second time");
+    }
+
+    // The report is read and not made: an entry with other words prints these.
+    let input = ["examples/check/missing_wait.ptx"];
+    let whole = cached(&input)?;
+    let mut changed = 0;
+    for entry in fs::read_dir(&cache)?.flatten() {
+        let text = fs::read_to_string(entry.path())?;
+        if text.contains("missing_wait.cu") {
+            fs::write(entry.path(), text.replace("\"severity\":\"Error\"", "\"severity\":\"Note\""))?;
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 1);
+    assert_ne!(cached(&input)?, whole);
+    // Other options, another text, and an entry that is damaged are checked.
+    assert_eq!(cached(&[input[0], "--strict"])?.0, 0);
+    assert_eq!(cached(&[input[0], "--only", "async"])?.0, 1);
+    let other = folder.path().join("other.ptx").display().to_string();
+    fs::write(&other, fs::read_to_string(root().join(input[0]))? + "// another text\n")?;
+    assert_eq!(cached(&[&other])?.0, 1);
+    for entry in fs::read_dir(&cache)?.flatten() {
+        fs::write(entry.path(), "{")?;
+    }
+    assert_eq!(cached(&input)?, whole);
+
+    // A check that the time limit has cut is not kept, and neither is one where the folder is a file.
+    let count = entries();
+    cached(&["examples/check/missing_barrier.ptx", "--time-limit", "0.000001"])?;
+    assert_eq!(entries(), count);
+    let (status, _, stderr) = check(&[input[0], "--cache", &other])?;
+    assert!(status == 1 && stderr.contains("cannot keep the report") && stderr.contains("error[R7]"), "{stderr}");
     Ok(())
 }

@@ -228,7 +228,7 @@ fn chosen_nvcc() -> Result<(), Failed> {
         ("both", &[headers, path], &["--cc", "clang-22"], "of_clang"),
     ] {
         let said = compiled(folder.path(), programs, variables, options)?;
-        assert!(said.contains(&format!("{kernel}: free")), "{programs} {variables:?} {options:?}: {said}");
+        assert!(said.contains(&format!("{kernel}: races: free")), "{programs} {variables:?} {options:?}: {said}");
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ type Test = fn() -> Result<(), Failed>;
 pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
         ("a finding, its quick fix, and no finding", finding),
+        ("the order of PTX beside its IR", order),
         ("a newer version is answered for", newer),
         ("hover", hover),
         ("a litmus test", litmus),
@@ -221,6 +222,39 @@ fn finding() -> Result<(), Failed> {
     server.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri("r4.ptx") } }))?;
     server.until(|message| message["params"]["version"].is_null() && message["params"]["diagnostics"] == json!([]))?;
     assert_eq!(server.hover("r4.ptx", 17, 3)?, Value::Null);
+    server.end()
+}
+
+/// The IR stands in a file with the same name.
+fn order() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let next = |ptx: &str| {
+        format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .func (.param .b32 r) next(.param .b64 p) {{\n\
+            .reg .b64 %rd<2>; .reg .b32 %r<2>;\nld.param.b64 %rd1, [p];\n{ptx}.add.u32 %r1, [%rd1], 1;\nst.param.b32 [r], %r1;\nret;\n}}\n"
+        )
+    };
+    let ir = "define i32 @next(ptr addrspace(1) %p) {\n  %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\n  ret i32 %old\n}\n";
+    let (lost, kept) = (next("atom.global"), next("atom.acq_rel.sys.global"));
+    let mut server = Server::new(&["--time-limit", "0"])?;
+    for (ending, text, codes) in
+        [("none", &lost, &[][..]), ("ll", &lost, &["R19"]), ("ll", &kept, &[]), ("llir", &lost, &["R19"])]
+    {
+        let stem = folder.path().join(ending).join("a name");
+        fs::create_dir_all(stem.parent().expect("a folder"))?;
+        fs::write(stem.with_extension(ending), ir)?;
+        let uri = format!("file://{}.ptx", stem.display()).replace(' ', "%20");
+        let document = json!({ "uri": uri, "languageId": "ptx", "version": 1, "text": text });
+        server.notify("textDocument/didOpen", json!({ "textDocument": document }))?;
+        let said = server.until(|message| message["params"]["uri"] == uri)?["params"]["diagnostics"].clone();
+        let said = said.as_array().cloned().unwrap_or_default();
+        assert_eq!(said.iter().filter_map(|said| said["code"].as_str()).collect_vec(), codes, "{ending}: {said:?}");
+        for said in &said {
+            let message = said["message"].as_str().unwrap_or_default();
+            assert!(message.contains(&format!("a name.{ending}:2: ")), "{message}");
+            assert_eq!(said["range"]["start"]["line"], 6, "{said}");
+        }
+    }
     server.end()
 }
 

@@ -329,7 +329,9 @@ fn packages() -> Result<(), Failed> {
         let known = |file: &&str| {
             let name = file.split_once('/').map_or(*file, |(_, name)| name);
             let of_cargo = ["Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json"];
-            name.starts_with("src/") || name == "build.rs" || name == "README.md" || of_cargo.contains(&name)
+            // The pages of rules are a part of the program.
+            let is_source = name.starts_with("src/") || name.starts_with("rules/");
+            is_source || name == "build.rs" || name == "README.md" || of_cargo.contains(&name)
         };
         let others: Vec<_> = files.lines().filter(|file| !known(file)).collect();
         assert!(others.is_empty(), "{} has {others:?}", path.display());

@@ -6,6 +6,7 @@ use crate::module::{Function, Line, Module};
 
 /// An instruction of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InstId {
     /// The place of its function among [`Module::functions`].
     pub function: u32,
@@ -15,6 +16,7 @@ pub struct InstId {
 
 /// An instruction, and the line that is shown for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InstPlace {
     /// The line in the text of the module, from 1.
     pub line: u32,

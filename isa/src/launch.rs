@@ -34,6 +34,7 @@ pub struct LaunchSize {
 
 /// The sizes of a launch, where all are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullSize {
     /// How many CTAs the grid has in each direction.
     pub grid: Dim3,

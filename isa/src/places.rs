@@ -9,6 +9,7 @@ use crate::module::{Code, Item, Module};
 
 /// A line of the source of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SourceLine {
     /// The path, as `.file` has it.
     pub file: String,

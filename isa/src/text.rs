@@ -6,9 +6,11 @@ use crate::InstPlace;
 
 /// A message, in one sentence without a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Text(Vec<Part>);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Part {
     Words(String),
     /// Places, any of them possible, printed as ` on line 7 or on line 8`.

@@ -18,6 +18,7 @@ macro_rules! modifiers {
 modifiers! {
     /// Section 8.5. From narrow to wide.
     #[derive(PartialOrd, Ord)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Scope { Cta, Cluster, Gpu, Sys }
 
     /// State spaces (section 5.1). PTX spells the generic one by leaving it out.
@@ -34,6 +35,7 @@ modifiers! {
 
     /// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike. `Volatile` is as
     /// `relaxed.sys` (section 8.4.2).
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Sem { Weak, Relaxed, Acquire, Release, AcqRel, Volatile }
 
     /// Semantics of `fence`.

@@ -2,6 +2,8 @@
 
 use std::{env, path::PathBuf};
 
+#[cfg(feature = "analysis")]
+use ptx_atomics_common::helper::Pair;
 use ptx_atomics_common::helper::{Helper, Job, Lowered};
 use ptx_atomics_common::{Diagnostic, Errors};
 
@@ -30,6 +32,15 @@ fn no_llvm(what: &str) -> Errors {
 /// Everything in the input that is wrong or has no lowering, and that there is no helper.
 pub fn lower(job: &Job, warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
     helper().lower(job, warn)
+}
+
+/// Judges PTX by its IR in the process of a helper, as of [`lower`].
+///
+/// # Errors
+/// An input that cannot be read, and that there is no helper.
+#[cfg(feature = "analysis")]
+pub fn judge(pair: &Pair, warn: impl FnMut(&str)) -> Result<ptx_check::order::Judged, Errors> {
+    helper().judge(pair, warn)
 }
 
 /// A job that a helper is going to do.

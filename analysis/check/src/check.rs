@@ -66,6 +66,13 @@ impl<'c> Check<'c> {
         }
     }
 
+    /// All that decides the report except the text of the module and the stops.
+    pub fn key(&self) -> String {
+        let Self { ptx: _, ir, launch, kernel, questions, readings, budget, stop: _, time: _, jobs: _, explains } =
+            self;
+        format!("{:?}", (ir, launch, kernel, questions, readings, budget, explains))
+    }
+
     /// Whether a kernel is checked: by a part of its symbol, or of its name in the source.
     pub fn is_asked(&self, symbol: &str) -> bool {
         self.kernel.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))

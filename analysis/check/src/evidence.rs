@@ -4,9 +4,10 @@ use ptx_execute::{Assumed, Fault, Options, Schedule};
 use ptx_hazards::{Cause, Class};
 
 use crate::budget::Budget;
+use serde::{Deserialize, Serialize};
 
 /// The evidence of a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Evidence {
     /// It follows from the text of the program.
@@ -18,7 +19,7 @@ pub enum Evidence {
 }
 
 /// An execution that shows a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The launch.
     pub launch: Assumed,
@@ -41,7 +42,7 @@ pub struct Witness {
 }
 
 /// How the machine is set up for an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// As the check of asynchronous operations runs kernels: `ptx-atomics run --like-check`.
     Async,
@@ -70,7 +71,7 @@ impl Witness {
 }
 
 /// Why a finding is open.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
     /// Why the analysis does not know.
     pub why: Why,
@@ -79,7 +80,7 @@ pub struct Open {
 }
 
 /// Why an analysis does not know whether a finding is true.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Why {
     /// The analysis claims it, and its claims need an execution.
@@ -93,7 +94,7 @@ pub enum Why {
 }
 
 /// Whether executions were looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Looked {
     /// No: the budget has none, or the finding is not about one.
     No,

@@ -4,6 +4,7 @@ use ptx_execute::Remedy as Executed;
 use ptx_hazards::Cause;
 use ptx_isa::{Dim3, InstPlace, Text};
 use ptx_races::remedy::Remedy as Tried;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::{Evidence, Open, Why, Witness},
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// One thing that a check reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The question that it answers.
     pub question: Question,
@@ -40,7 +41,7 @@ pub struct Finding {
 }
 
 /// An instruction of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// The instruction.
     pub at: InstPlace,
@@ -49,7 +50,7 @@ pub struct Site {
 }
 
 /// An operation of the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// The operation in words of its language; empty where there are none.
     pub text: String,
@@ -58,7 +59,7 @@ pub struct Operation {
 }
 
 /// An edit that removes a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Remedy {
     /// Insertions into the text, in words and as edits.
     Insert {
@@ -79,7 +80,7 @@ pub enum Remedy {
 }
 
 /// An edit of the text of PTX.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// The instruction beside which, or instead of which, the new instruction stands.
     pub at: InstPlace,
@@ -90,7 +91,7 @@ pub struct Edit {
 }
 
 /// The side of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, Serialize, Deserialize)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Side {
     /// Before it.

@@ -58,7 +58,7 @@ pub enum Fate {
     NotJudged,
 }
 
-mod loss {
+pub(crate) mod loss {
     use ptx_judge::Loss;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

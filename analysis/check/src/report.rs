@@ -1,19 +1,20 @@
 //! The report of a check.
 
 use ptx_races::assumption::Assumption;
+use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
 use crate::{finding::Finding, question::Question, severity::Severity};
 
 /// The report of a check.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The kernels, and functions of which something is found, in the order of the module.
     pub kernels: Vec<KernelReport>,
 }
 
 /// The report of a kernel, or of a function of which something is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
     /// The name, as the module spells it.
     pub kernel: String,
@@ -28,7 +29,7 @@ pub struct KernelReport {
 }
 
 /// The answer to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The question.
     pub question: Question,
@@ -43,7 +44,9 @@ pub struct Answer {
 }
 
 /// The answer for one kernel and question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr, Serialize, Deserialize,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
@@ -65,7 +68,7 @@ pub enum Verdict {
 }
 
 /// Why a question was not asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display, Serialize, Deserialize)]
 pub enum NotAsked {
     /// The user did not select it.
     #[default]
@@ -124,6 +127,11 @@ impl KernelReport {
 }
 
 impl Report {
+    /// Whether the time limit has cut the work on a question.
+    pub fn is_stopped(&self) -> bool {
+        self.kernels.iter().flat_map(|kernel| &kernel.answers).any(|answer| answer.is_stopped)
+    }
+
     /// All findings.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.kernels.iter().flat_map(|kernel| &kernel.findings)

@@ -2,12 +2,13 @@
 
 use ptx_hazards::Rule as AsyncRule;
 use ptx_judge::Loss;
+use serde::{Deserialize, Serialize};
 use strum::{EnumMessage, IntoEnumIterator};
 
 use crate::question::Question;
 
 /// A rule that a program breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Rule {
     /// A rule of asynchronous operations and barriers: `R1` to `R16`.
     Async(AsyncRule),
@@ -16,7 +17,7 @@ pub enum Rule {
     /// Stores of the same value by two threads have an order: `R18`.
     SameValue,
     /// An operation of the IR keeps what it asks for: `R19` to `R26`.
-    Order(Loss),
+    Order(#[serde(with = "crate::order::loss")] Loss),
     /// The assembler keeps the order of an operation: `R27`.
     Misplaced,
 }

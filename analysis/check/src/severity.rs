@@ -1,10 +1,13 @@
 //! The severity of a finding, by the claim of an analysis and the executions that show it.
 
 use ptx_hazards::{Claim, Class};
+use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// How severe a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr, Serialize, Deserialize,
+)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
     /// The program is wrong: a proof, a witness in a launch that is given, or a witness in enough launches that fit.

@@ -6,6 +6,7 @@ use ptx_isa::Text;
 
 /// What is not known. The words that messages, JSON and the book have stand in one table of this file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
     /// The size of a CTA; if that is all, with more than how many threads something is wrong.
     Block(Option<u32>),

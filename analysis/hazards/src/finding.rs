@@ -126,6 +126,7 @@ pub enum Claim {
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr,
 )]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rule {
     /// A load of tensor memory is waited for before its columns change.
     #[strum(message = "tcgen05.wait::ld")]

@@ -2,6 +2,7 @@
 
 /// What a proof takes for granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumIter)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Assumption {
     /// Memory of different pointers is apart.
     #[strum(serialize = "pointers of different parameters and variables do not overlap")]

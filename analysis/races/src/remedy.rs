@@ -15,6 +15,7 @@ use crate::{
 
 /// What mends a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Remedy {
     /// All of them, by their lines; never none.
     pub changes: Vec<Change>,
@@ -37,6 +38,7 @@ impl Remedy {
 
 /// A change of the text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Change {
     /// [`BARRIER`], of all threads of the CTA, before an instruction.
     Barrier(InstPlace),

@@ -8,6 +8,7 @@ macro_rules! families {
         /// What an asynchronous instruction is, by its first words. These stand in one order; the modifiers behind them do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Family {
             $(#[doc = concat!("`", $words, "`")] $family,)*
         }

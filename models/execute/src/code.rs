@@ -379,6 +379,7 @@ impl Constants {
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parameter {
     /// Its name.
     pub name: String,

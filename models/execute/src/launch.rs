@@ -103,6 +103,7 @@ pub struct Progress {
 /// The order in which threads take their turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString, strum::EnumIter)]
 #[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Schedule {
     /// Every warp takes a short turn, in the order of their numbers.
     RoundRobin,

@@ -39,6 +39,7 @@ pub struct Note {
 )]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FaultKind {
     /// Two accesses conflict, are not both strong, and nothing orders them (section 8.10 of the manual).
     Race,
@@ -86,6 +87,7 @@ impl FaultKind {
 
 /// An order for two accesses, or another way out. It prints in words of PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Remedy {
     /// A barrier of the CTA or of the cluster between the two, or a release and an acquire of this scope.
     Barrier(Scope),
@@ -177,6 +179,7 @@ impl From<String> for Remedy {
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fault {
     /// What it is.
     pub kind: FaultKind,
@@ -211,6 +214,7 @@ impl Fault {
 
 /// Facts that tell findings of a kind apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Detail {
     /// The kind says all.
     #[default]
@@ -229,6 +233,7 @@ pub enum Detail {
 
 /// Two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Race {
     /// The kinds of both, in their order.
     pub accesses: [AccessType; 2],
@@ -240,6 +245,7 @@ pub struct Race {
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AccessType {
     /// An atomic operation.
     #[strum(serialize = "an atomic operation")]
@@ -260,6 +266,7 @@ pub enum AccessType {
 
 /// A CTA of the cluster whose shared memory may be absent.
 #[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Peer {
     /// It may not have begun.
     #[strum(serialize = "may not have begun")]
@@ -271,6 +278,7 @@ pub enum Peer {
 
 /// The events that do not come where threads wait for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Missing {
     /// Arrivals: no mbarrier waits for bytes alone.
     Arrivals,
@@ -280,6 +288,7 @@ pub enum Missing {
 
 /// The kind of an instruction, as findings tell them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SiteKind {
     /// An asynchronous instruction.
     Asynchronous {
@@ -297,6 +306,7 @@ pub enum SiteKind {
 
 /// An instruction of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Site {
     /// The instruction of the module; on line 0 if there is none.
     pub at: InstPlace,

@@ -12,6 +12,6 @@ mod to_child;
 
 pub use self::{
     answer::{Answer, Returned, as_data, exactly},
-    job::{Emit, Job, Language, Lowered, MLIR_BYTECODE},
+    job::{Emit, Job, Language, Lowered, MLIR_BYTECODE, Pair},
     process::{Helper, serve},
 };

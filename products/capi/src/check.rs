@@ -1,16 +1,18 @@
-//! `ptx_atomics_check`.
+//! `ptx_atomics_check` and `ptx_atomics_check_with_ir`.
 
 use std::time::Duration;
 
-use ptx_atomics_common::{Diagnostic, Location};
-use ptx_check::{Budget, Check, Document, Finding, Launch, Lines, Rule, Severity, View};
+use ptx_atomics_common::{Diagnostic, Errors, Input, Location, helper::Pair};
+use ptx_check::{Budget, Check, Document, Finding, Launch, Lines, Rule, Severity, View, order::Judged};
 use ptx_isa::{ModuleError, Places, legality};
 
 use crate::{
     answer::{Answer, Message, Misuse},
     arguments::deep,
     constants::Standing,
+    lower::language,
     options::{KERNELS, Options, READINGS},
+    session::Session,
 };
 
 impl Standing {
@@ -25,14 +27,45 @@ impl Standing {
     }
 }
 
-pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32) -> Result<Answer, Misuse> {
-    Ok(match Options::read(options, &[&READINGS, &KERNELS]) {
-        Ok(options) => deep(|| checked(ptx, name, &options, Duration::from_millis(milliseconds.into()))),
-        Err(errors) => Answer::errors(errors),
-    })
+/// The IR that PTX was made of, and the session whose helper reads it.
+pub struct Ir<'i> {
+    pub session: &'i Session,
+    pub bytes: &'i [u8],
+    pub name: &'i str,
+    pub language: u32,
 }
 
-fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
+pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32, ir: Option<Ir<'_>>) -> Result<Answer, Misuse> {
+    let options = match Options::read(options, &[&READINGS, &KERNELS]) {
+        Ok(options) => options,
+        Err(errors) => return Ok(Answer::errors(errors)),
+    };
+    let mut warnings = Vec::new();
+    let judged = ir.map(|ir| judged(&ir, ptx, name, &mut warnings)).transpose()?;
+    let mut answer = deep(|| {
+        let ir = judged.as_ref().and_then(|judged| judged.as_ref().ok());
+        checked(ptx, name, &options, Duration::from_millis(milliseconds.into()), ir)
+    });
+    let errors = judged.and_then(Result::err).into_iter().flatten();
+    answer.messages.extend(errors.map(|error| Message::new(Standing::Error, error, None)));
+    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Standing::Warning, warning, None)));
+    Ok(answer)
+}
+
+/// The fate of each operation of the IR.
+fn judged(
+    ir: &Ir<'_>,
+    ptx: &str,
+    name: &str,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Result<Judged, Errors>, Misuse> {
+    let mut pair = Pair::new(Input::new(ir.name, ir.bytes), Input::new(name, ptx));
+    pair.language = language(ir.language)?.unwrap_or(pair.language);
+    let Session(helper) = ir.session;
+    Ok(helper.judge(&pair, |warning| warnings.push(Diagnostic::new(warning))))
+}
+
+fn checked(ptx: &str, file: &str, options: &Options, time: Duration, ir: Option<&Judged>) -> Answer {
     let (module, errors) = legality::read(ptx);
     let error = |ModuleError { line, reason, .. }| {
         let location = (line > 0).then(|| Location { file: file.to_owned(), line, column: 0 });
@@ -42,6 +75,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration) -> Answer {
     let given = &options.given;
     let is_quick = time.is_zero();
     let check = Check {
+        ir,
         launch: Launch { size: given.size, numbers: given.numbers.clone(), may_alias: false },
         kernel: Some(&options.kernel),
         readings: options.readings,
@@ -88,7 +122,7 @@ mod tests {
     fn instructions_that_the_assembler_refuses() {
         let text =
             ".version 8.0\n.target sm_90\n.visible .entry k() {\n bar.sync;\n ret; }\n.visible .entry l() {\n ret }";
-        let answer = checked(text, "k.ptx", &Options::default(), Duration::ZERO);
+        let answer = checked(text, "k.ptx", &Options::default(), Duration::ZERO, None);
         let errors = answer.messages.iter().filter(|message| message.level == Standing::Error);
         let message = |error: &Message| {
             let text = error.part(Part::Message as u32).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());

@@ -1,6 +1,6 @@
 //! The library for C, whose functions `include/ptx_atomics.h` declares. LLVM works in another process, the command `ptx-atomics`.
 //!
-//! A function of this file reads its arguments and writes an [`Answer`]; a file for each of the four questions does the work.
+//! A function of this file reads its arguments and writes an [`Answer`]; a file for each kind of call does the work.
 
 mod answer;
 mod arguments;
@@ -15,6 +15,7 @@ mod table;
 use std::ffi::{c_char, c_uint};
 
 use arguments::{bytes, name, text, write};
+use check::Ir;
 pub use {
     answer::{Answer, Message},
     constants::{Emit, Format, Language, Part, Standing, Status},
@@ -118,7 +119,51 @@ pub unsafe extern "C" fn ptx_atomics_check(
     let work = || {
         // SAFETY: the caller promises it.
         let (ptx, name, options) = unsafe { (bytes(ptx.cast(), length)?, self::name(name)?, text(options)?) };
-        check::check(arguments::utf8(ptx, "the PTX")?, name, options, milliseconds)
+        check::check(arguments::utf8(ptx, "the PTX")?, name, options, milliseconds, None)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { write(result, work) }
+}
+
+/// Checks PTX as ptx_atomics_check does, and the order and the scope of its atomics and fences against the IR that it was made of. Each
+/// lost order is a diagnostic, too, at its place in the IR or in the source of the IR.
+///
+/// - `session`: of ptx_atomics_open; its helper reads the IR.
+/// - `ir`, `ir_length`: LLVM IR as text or bitcode, or MLIR. `ir_name`: its name in messages; NULL is "input".
+/// - `language`: a ptx_atomics_language.
+/// - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as of ptx_atomics_check.
+///
+/// # Safety
+/// `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or end with a NUL, `result`
+/// is NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_atomics_check_with_ir(
+    session: *const Session,
+    ir: *const u8,
+    ir_length: usize,
+    ir_name: *const c_char,
+    language: c_uint,
+    ptx: *const c_char,
+    length: usize,
+    name: *const c_char,
+    options: *const c_char,
+    milliseconds: u32,
+    result: *mut *mut Answer,
+) -> Status {
+    let work = || {
+        // SAFETY: the caller promises it.
+        let (session, ir, ir_name, ptx, name, options) = unsafe {
+            (
+                session.as_ref().ok_or("the session is NULL: open one by ptx_atomics_open")?,
+                bytes(ir, ir_length)?,
+                self::name(ir_name)?,
+                bytes(ptx.cast(), length)?,
+                self::name(name)?,
+                text(options)?,
+            )
+        };
+        let ir = Ir { session, bytes: ir, name: ir_name, language };
+        check::check(arguments::utf8(ptx, "the PTX")?, name, options, milliseconds, Some(ir))
     };
     // SAFETY: the caller promises it.
     unsafe { write(result, work) }

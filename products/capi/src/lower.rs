@@ -9,6 +9,16 @@ use crate::{
     session::Session,
 };
 
+/// The language of an input; nothing where the input says it.
+pub fn language(language: u32) -> Result<Option<Written>, Misuse> {
+    match Language::from_repr(language as usize) {
+        Some(Language::Auto) => Ok(None),
+        Some(Language::Llvm) => Ok(Some(Written::Llvm)),
+        Some(Language::Mlir) => Ok(Some(Written::Mlir)),
+        None => Err(Misuse(format!("expected a ptx_atomics_language, found {language}"))),
+    }
+}
+
 pub fn lower(
     Session(helper): &Session,
     ir: &[u8],
@@ -19,12 +29,7 @@ pub fn lower(
 ) -> Result<Answer, Misuse> {
     let mut job = Job::new(Input::new(name, ir));
     job.options = options.to_owned();
-    job.language = match Language::from_repr(language as usize) {
-        Some(Language::Auto) => job.language,
-        Some(Language::Llvm) => Written::Llvm,
-        Some(Language::Mlir) => Written::Mlir,
-        None => return Err(Misuse(format!("{language} is no ptx_atomics_language"))),
-    };
+    job.language = self::language(language)?.unwrap_or(job.language);
     job.emit = match Emit::from_repr(emit as usize) {
         Some(Emit::Ptx) => Made::Ptx,
         Some(Emit::LlvmIr) => Made::LlvmIr,

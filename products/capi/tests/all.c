@@ -15,6 +15,11 @@ static const char GOOD[] = "define i32 @next(ptr addrspace(1) %p) {\n"
 static const char BAD[] = "define i32 @next(ptr addrspace(1) %p) {\n  %old = atomicrmw\n";
 static const char ENDS[] = "declare double @llvm.tan.f64(double)\ndefine double @ends(double %x) {\n"
                            "  %y = call double @llvm.tan.f64(double %x)\n  ret double %y\n}\n";
+static const char LOST[] = ".version 8.6\n.target sm_90\n.address_size 64\n"
+                           ".visible .func (.param .b32 r) next(.param .b64 p) {\n"
+                           "  .reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
+                           "  ld.param.b64 %rd1, [p];\n  atom.global.add.u32 %r1, [%rd1], 1;\n"
+                           "  st.param.b32 [r], %r1;\n  ret;\n}\n";
 static const char TEST[] = "PTX MP\n{ x=0; y=0; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n"
                            "st.relaxed.gpu x, 1 | ld.acquire.gpu r0, y ;\nst.release.gpu y, 1 | ld.relaxed.gpu r1, x ;\n"
                            "forall (P1:r0 == 0 \\/ P1:r1 == 1)\n";
@@ -24,6 +29,11 @@ static ptx_atomics_session *session;
 static ptx_atomics_status lower(const char *ir, const char *options, ptx_atomics_result **result) {
   return ptx_atomics_lower(session, (const uint8_t *)ir, strlen(ir), "a.ll", options, PTX_ATOMICS_LANGUAGE_AUTO,
                            PTX_ATOMICS_EMIT_PTX, result);
+}
+
+static ptx_atomics_status check_with_ir(const char *ir, unsigned language, const char *ptx, ptx_atomics_result **result) {
+  return ptx_atomics_check_with_ir(session, (const uint8_t *)ir, strlen(ir), "a.ll", language, ptx, strlen(ptx), "a.ptx",
+                                   NULL, 0, result);
 }
 
 /* Ends the program unless a result has a status, and words in its outputs and messages; frees it. */
@@ -77,7 +87,7 @@ int main(int count, char **arguments) {
   EXPECT(ptx_atomics_lower(NULL, NULL, 0, NULL, NULL, 0, 0, &result), MISUSED, "ptx_atomics_open");
   EXPECT(ptx_atomics_lower(session, NULL, 1, NULL, NULL, 0, 0, &result), MISUSED, "is NULL");
   EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, "\xff", 0, 0, &result), MISUSED, "UTF-8");
-  EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 9, 0, &result), MISUSED, "9 is no ptx_atomics_language");
+  EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 9, 0, &result), MISUSED, "found 9");
   EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 0, 9, &result), MISUSED, "9 is no ptx_atomics_emit");
   assert(lower(GOOD, NULL, NULL) == OK);
 
@@ -98,6 +108,13 @@ int main(int count, char **arguments) {
   EXPECT(ptx_atomics_check(ptx, length, "r4.ptx", "block=128", 2000, &result), FAILED, "R4");
   EXPECT(ptx_atomics_check("odd", 3, "odd.ptx", NULL, 0, &result), FAILED, "odd.ptx");
   EXPECT(ptx_atomics_check("\xff", 1, NULL, NULL, 0, &result), MISUSED, "UTF-8 from byte 0 on");
+
+  EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_AUTO, LOST, &result), FAILED, "R19");
+  EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_LLVM, LOST, &result), FAILED, "line 2: an acquire");
+  EXPECT(check_with_ir(BAD, PTX_ATOMICS_LANGUAGE_AUTO, LOST, &result), FAILED, "a.ll");
+  EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_AUTO, "odd", &result), FAILED, "a.ptx");
+  EXPECT(check_with_ir(GOOD, 9, LOST, &result), MISUSED, "found 9");
+  EXPECT(ptx_atomics_check_with_ir(NULL, NULL, 0, NULL, 0, ptx, length, NULL, NULL, 0, &result), MISUSED, "ptx_atomics_open");
 
   pthread_t threads[8];
   for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, many, NULL);

@@ -1,8 +1,8 @@
 //! `ptx-atomics check`: every question about the kernels of the inputs, in one report.
 
 mod baseline;
+mod cache;
 mod compare;
-#[cfg_attr(not(feature = "llvm"), path = "check/judged_without_llvm.rs")]
 mod judged;
 mod junit;
 mod order;
@@ -20,8 +20,8 @@ use ptx_atomics::{
     pass::{Diagnostic, Errors},
 };
 
-pub use self::read::in_text;
 use self::{baseline::Baseline, read::Program, shown::Shown, summary::Summary};
+pub use self::{judged::in_thread, read::in_text};
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
     format,

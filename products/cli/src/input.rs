@@ -80,6 +80,14 @@ pub fn programs(path: &Path, language: Option<Language>, usual: Kind) -> Result<
     }
 }
 
+/// The ending of LLVM IR in the cache of Triton.
+pub const IR_OF_TRITON: &str = "llir";
+
+/// The file with the same name and the first of some endings.
+pub fn beside(path: &Path, endings: &[&str]) -> Option<PathBuf> {
+    endings.iter().map(|ending| path.with_extension(ending)).find(|path| path.is_file())
+}
+
 /// The PTX in a folder, with the LLVM IR that stands beside it in the cache of Triton.
 fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
     let (mut programs, mut errors) = (Vec::new(), Errors::new());
@@ -95,8 +103,7 @@ fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
         if Kind::of_name(path) != Some(Kind::Ptx) || !path.is_file() {
             continue;
         }
-        let ir = Some(path.with_extension("llir")).filter(|ir| ir.is_file());
-        let ir = ir.map(|ir| read(&ir)).transpose();
+        let ir = beside(path, &[IR_OF_TRITON]).map(|ir| read(&ir)).transpose();
         let program = |(input, ir)| Program { kind: Kind::Ptx, input, ir, path: path.to_owned(), gpu: 0 };
         match read(path).and_then(|input| Ok((input, ir?))) {
             Ok(read) => programs.push(program(read)),

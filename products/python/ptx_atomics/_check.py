@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import _command
 from ._command import CommandError
-from ._kernel import Files, files, shown_grid
+from ._kernel import Files, cache, files, shown_grid
 from ._report import Report, of_report
 
 Sizes = Union[int, Sequence[int]]
@@ -130,6 +130,8 @@ EMPTY: Dict[str, Any] = {"kernels": []}
 
 
 def _report(kernel: Any, options: List[str]) -> Report:
+    # The command keeps reports, so that a kernel that is compiled again is not checked again.
+    options = [*options, "--cache", str(cache() / "reports")]
     with files(kernel) as given:
         answer = _command.call(_arguments(given, options, "json"))
         try:

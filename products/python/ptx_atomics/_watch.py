@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import threading
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-from . import _command
 from ._check import check
-from ._kernel import Program, cache
-from ._report import Finding, FindingsError, Report
+from ._kernel import Program
+from ._report import FindingsError, Report
 
 MODES = ("off", "warn", "raise")
 
@@ -33,7 +29,7 @@ class Watch:
         self.listeners: List[Callable[[Report], None]] = []
         #: Whether the listeners say it.
         self.is_silent = False
-        self._seen: Dict[str, Report] = {}
+        self._seen: Dict[Tuple[str, Optional[str]], Report] = {}
         self._said: Set[str] = set()
         self._lock = threading.Lock()
 
@@ -65,20 +61,13 @@ class Watch:
         warnings.warn_explicit(text, KernelWarning, file or "<ptx-atomics>", line or 1)
 
     def _report(self, program: Program) -> Report:
-        key = self._key(program)
-        report = self._seen.get(key) or _stored(key)
+        key = (program.ptx, program.llvm_ir)
+        report = self._seen.get(key)
         if report is None:
             # With the IR beside it, its order is checked, too.
             stages = {"ptx": program.ptx, **({"llir": program.llvm_ir} if program.llvm_ir else {})}
-            kernel = _Stages(program.name, stages)
-            report = check(kernel, **self.options)
-            _store(key, report)
-        self._seen[key] = report
+            report = self._seen[key] = check(_Stages(program.name, stages), **self.options)
         return report
-
-    def _key(self, program: Program) -> str:
-        of = [_version(), json.dumps(self.options, sort_keys=True, default=str), program.ptx, program.llvm_ir or ""]
-        return hashlib.sha256("\0".join(of).encode()).hexdigest()
 
 
 class Replaced:
@@ -115,32 +104,3 @@ class _Stages(Dict[str, str]):
     def __init__(self, name: str, stages: Dict[str, str]) -> None:
         super().__init__(stages)
         self.name = name
-
-
-def _version() -> str:
-    """What tells one command from another one."""
-    found = os.stat(_command.path())
-    return f"{_command.path()} {found.st_size} {found.st_mtime_ns}"
-
-
-def _stored(key: str) -> Optional[Report]:
-    try:
-        known = json.loads(cache().joinpath(f"{key}.json").read_text(encoding="utf-8"))
-        findings = tuple(Finding(**{**one, "notes": tuple(one["notes"])}) for one in known["findings"])
-        return Report(findings, (), (), tuple(known["errors"]), known["texts"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _store(key: str, report: Report) -> None:
-    """Keeps a report. Where that cannot be done, the kernel is checked again next time."""
-    text = json.dumps({**report.to_dict(), "texts": report.texts if report.findings else {}})
-    path = cache().joinpath(f"{key}.json")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Another process may do the same.
-        own = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        own.write_text(text, encoding="utf-8")
-        os.replace(own, path)
-    except OSError:
-        pass

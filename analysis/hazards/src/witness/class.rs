@@ -6,6 +6,7 @@ use ptx_isa::Family;
 /// How sure a witness is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Class {
     /// A race with an asynchronous operation or an mbarrier, or one of these misused.
     Wrong,

@@ -6,6 +6,7 @@ use crate::{Argument, Buffer, Contents, Device, GROWS, Launch, TensorMap, code::
 
 /// A launch of a kernel, with values for all that it loads of its parameters. The same one makes the same launch on every new device.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Assumed {
     /// The kernel, as the module spells it.
     pub kernel: String,
@@ -25,6 +26,7 @@ pub(super) type OfField = ((usize, u64), Buffer);
 
 /// What is assumed of a parameter, or of a part of it. Other parts are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Assumption {
     /// The number of the parameter.
     pub parameter: usize,
@@ -42,6 +44,7 @@ pub struct Assumption {
 
 /// What a field of a parameter is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {
     /// A number, or the bits of one.
     Number(u64),

@@ -13,6 +13,7 @@ const MAGIC: [u8; 8] = *b"ptx-map1";
 /// The type of a tensor's elements, in the order of `tensormap.replace`.
 #[derive(Clone, Copy, Debug, Default, Display, EnumIter, EnumString, PartialEq, Eq)]
 #[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TensorElement {
     #[default]
     U8,
@@ -67,6 +68,7 @@ impl TensorElement {
 
 /// How channels are grouped. Only a map without groups is executed.
 #[derive(Clone, Copy, Debug, Default, Display, EnumString, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Interleave {
     #[default]
     #[strum(to_string = "none")]
@@ -80,6 +82,7 @@ pub enum Interleave {
 /// What an element outside of the tensor is.
 #[derive(Clone, Copy, Debug, Default, EnumString, PartialEq, Eq)]
 #[strum(serialize_all = "lowercase")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Fill {
     #[default]
     Zero,
@@ -103,6 +106,7 @@ impl Fill {
 /// What a map says. Dimensions are in the order of `cuTensorMapEncodeTiled`: the first is the one whose elements are
 /// contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TensorMap {
     pub address: u64,
     pub element: TensorElement,

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
-use crate::Errors;
-use serde::{Deserialize, Serialize};
+use crate::{Diagnostic, Errors};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::helper::{data::ErrorAsData, job::Lowered};
 
@@ -15,6 +16,8 @@ pub type Returned<T> = (T, Vec<Vec<u8>>);
 pub enum Answer {
     /// Of each module.
     Lowered(Vec<Lowered>),
+    /// The fate of each operation of an IR in PTX.
+    Judged(Value),
     /// All that is wrong.
     Errors(Vec<ErrorAsData>),
 }
@@ -40,9 +43,35 @@ impl Answer {
             Self::Lowered(lowered) => {
                 Ok(lowered.into_iter().zip(bytes).map(|(lowered, bytes)| Lowered { bytes, ..lowered }).collect())
             }
-            Self::Errors(errors) => Err(errors.into_iter().map(|error| error.0).collect()),
+            Self::Judged(_) => Err(unexpected().into()),
+            Self::Errors(errors) => Err(of_data(errors)),
         }
     }
+
+    /// An answer about PTX and its IR.
+    pub fn of_judged(result: Result<Value, Errors>) -> Self {
+        result.map_or_else(|errors| Self::Errors(as_data(errors)), Self::Judged)
+    }
+
+    /// The fates that were answered.
+    ///
+    /// # Errors
+    /// Those of the answer.
+    pub fn judged<T: DeserializeOwned>(self) -> Result<T, Errors> {
+        match self {
+            Self::Judged(value) => serde_json::from_value(value).map_err(|_| unexpected().into()),
+            Self::Lowered(_) => Err(unexpected().into()),
+            Self::Errors(errors) => Err(of_data(errors)),
+        }
+    }
+}
+
+fn unexpected() -> Diagnostic {
+    Diagnostic::new("the helper has answered another question").help("use a helper of the same version")
+}
+
+fn of_data(errors: Vec<ErrorAsData>) -> Errors {
+    errors.into_iter().map(|error| error.0).collect()
 }
 
 /// Errors for another process.

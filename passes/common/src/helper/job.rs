@@ -44,6 +44,42 @@ pub struct Job {
     pub processes: usize,
 }
 
+/// PTX to judge by the IR that it was made of: the job of `ptx-atomics check --ir`.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Pair {
+    /// The IR.
+    pub ir: Input,
+    /// The language of the IR.
+    pub language: Language,
+    /// The `gpu.module` of MLIR that became the PTX.
+    pub module: Option<String>,
+    /// The PTX.
+    pub ptx: Input,
+    /// The options, as of [`Job::options`]: `default-scope=gpu,cuda-atomics=off`.
+    pub options: String,
+    /// Whether the PTX may order less where no thread can tell, as LLVM's optimizer and ours make it.
+    pub may_be_optimized: bool,
+}
+
+impl Pair {
+    /// PTX and its IR, in the language that the IR seems to be written in, with the usual options.
+    pub fn new(ir: Input, ptx: Input) -> Self {
+        let language = Language::of(&ir);
+        Self { ir, language, module: None, ptx, options: String::new(), may_be_optimized: true }
+    }
+
+    /// The settings that the options ask for.
+    ///
+    /// # Errors
+    /// Options that are not known.
+    pub fn settings(&self) -> Result<Settings, Errors> {
+        let mut settings = Settings { cuda_atomics: Some(true), ..Settings::default() };
+        settings.override_with(&self.options, "the options")?;
+        Ok(settings)
+    }
+}
+
 /// What an input is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
 #[strum(serialize_all = "kebab-case")]

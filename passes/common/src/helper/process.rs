@@ -13,11 +13,12 @@ use std::{
 };
 
 use crate::{Diagnostic, Errors, Input};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::helper::{
     answer::{Answer, exactly},
-    job::{Emit, Job, Language, Lowered},
+    job::{Emit, Job, Language, Lowered, Pair},
     to_child::ToChild,
 };
 
@@ -50,9 +51,27 @@ enum Reply {
     Answer(Answer, Vec<u64>),
 }
 
-/// A job without the bytes of its input, which follow.
+/// A job without the bytes of its inputs, which follow.
 #[derive(Serialize, Deserialize)]
-struct Request {
+enum Request {
+    Lower(ToLower),
+    Judge(ToJudge),
+}
+
+/// A [`Pair`].
+#[derive(Serialize, Deserialize)]
+struct ToJudge {
+    /// The names and the lengths of the IR and of the PTX.
+    inputs: [(String, u64); 2],
+    language: Language,
+    module: Option<String>,
+    options: String,
+    may_be_optimized: bool,
+}
+
+/// A [`Job`].
+#[derive(Serialize, Deserialize)]
+struct ToLower {
     name: String,
     length: u64,
     keep_lines: bool,
@@ -89,21 +108,62 @@ impl Helper {
     /// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that the program cannot be started
     /// or is no helper.
     pub fn lower(&self, job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+        let request = Request::Lower(ToLower {
+            name: job.input.name().to_owned(),
+            length: job.input.bytes().len() as u64,
+            keep_lines: job.input.keep_lines,
+            language: job.language,
+            emit: job.emit,
+            module: job.module.clone(),
+            options: job.options.clone(),
+            level: job.level,
+            codegen_level: job.codegen_level,
+            comments: job.comments,
+            processes: job.processes,
+        });
+        let (answer, bytes) = self.answer(&request, &[job.input.bytes()], &mut warn)?;
+        answer.with(bytes)
+    }
+
+    /// Judges PTX by its IR in a process of the helper, and waits for that. `T` is the type that the helper's program judges with.
+    /// LLVM's warnings go to `warn`.
+    ///
+    /// # Errors
+    /// As of [`Self::lower`].
+    pub fn judge<T: DeserializeOwned>(&self, pair: &Pair, mut warn: impl FnMut(&str)) -> Result<T, Errors> {
+        let named = |input: &Input| (input.name().to_owned(), input.bytes().len() as u64);
+        let request = Request::Judge(ToJudge {
+            inputs: [named(&pair.ir), named(&pair.ptx)],
+            language: pair.language,
+            module: pair.module.clone(),
+            options: pair.options.clone(),
+            may_be_optimized: pair.may_be_optimized,
+        });
+        self.answer(&request, &[pair.ir.bytes(), pair.ptx.bytes()], &mut warn)?.0.judged()
+    }
+
+    /// The answer of a process of the helper to a request, whose inputs follow it.
+    fn answer(
+        &self,
+        request: &Request,
+        inputs: &[&[u8]],
+        warn: &mut dyn FnMut(&str),
+    ) -> Result<(Answer, Vec<Vec<u8>>), Errors> {
         let error =
             |reason: String| Diagnostic::new(format!("cannot use '{}' as a helper: {reason}", self.program.display()));
         // A process that was idle may have ended meanwhile.
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         while let Some(mut worker) = idle() {
-            if let Some((answer, bytes)) = worker.work(job, &mut warn) {
+            if let Some(answer) = worker.work(request, inputs, warn) {
                 self.keep(worker);
-                return answer.with(bytes);
+                return Ok(answer);
             }
         }
         let mut worker = Worker::start(&self.program).map_err(|reason| error(reason.to_string()))?;
-        match worker.work(job, &mut warn) {
-            Some((answer, bytes)) => {
+        match worker.work(request, inputs, warn) {
+            Some(answer) => {
                 self.keep(worker);
-                answer.with(bytes)
+                Ok(answer)
             }
             None => {
                 let status = worker.end().map_err(|reason| error(reason.to_string()))?;
@@ -129,31 +189,23 @@ impl Worker {
     }
 
     /// Gives a job, and takes the answer if there is one. The helper reads all of the job before it answers.
-    fn work(&mut self, job: &Job, warn: &mut dyn FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
+    fn work(
+        &mut self,
+        request: &Request,
+        inputs: &[&[u8]],
+        warn: &mut dyn FnMut(&str),
+    ) -> Option<(Answer, Vec<Vec<u8>>)> {
         // A helper that ends early does not read all; what it said counts.
-        let _ = self.ask(job);
+        let _ = self.ask(request, inputs);
         hear(&mut self.from, warn)
     }
 
-    fn ask(&mut self, job: &Job) -> io::Result<()> {
+    fn ask(&mut self, request: &Request, inputs: &[&[u8]]) -> io::Result<()> {
         let Some(to) = &mut self.to else { return Ok(()) };
-        let request = Request {
-            name: job.input.name().to_owned(),
-            length: job.input.bytes().len() as u64,
-            keep_lines: job.input.keep_lines,
-            language: job.language,
-            emit: job.emit,
-            module: job.module.clone(),
-            options: job.options.clone(),
-            level: job.level,
-            codegen_level: job.codegen_level,
-            comments: job.comments,
-            processes: job.processes,
-        };
-        let mut line = serde_json::to_vec(&request)?;
+        let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         to.write_all(&line)?;
-        to.write_all(job.input.bytes())
+        inputs.iter().try_for_each(|bytes| to.write_all(bytes))
     }
 
     /// Lets the process end, and waits for that.
@@ -188,8 +240,12 @@ fn hear(from: &mut impl BufRead, warn: &mut dyn FnMut(&str)) -> Option<(Answer, 
 }
 
 /// Makes this program a [`Helper`]: call it at the beginning of `main`, before anything else. Where a helper was asked for,
-/// it does the jobs that it is given by `lower`, which has a function for warnings, and ends the process; or else it does nothing.
-pub fn serve(lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>) {
+/// it does the jobs that it is given by `lower` and by `judge`, which have a function for warnings, and ends the process; or else it does
+/// nothing.
+pub fn serve(
+    lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>,
+    judge: impl Fn(&Pair, &mut dyn FnMut(&str)) -> Result<Value, Errors>,
+) {
     SERVES.store(true, Relaxed);
     let mut arguments = env::args_os().skip(1);
     if arguments.next().as_deref() != Some(OsStr::new(ASKED)) || arguments.next().is_some() {
@@ -197,7 +253,7 @@ pub fn serve(lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, 
     }
     let mut from = io::stdin().lock();
     let done = loop {
-        match answer(&mut from, &lower) {
+        match answer(&mut from, &lower, &judge) {
             Ok(true) => {}
             other => break other,
         }
@@ -209,24 +265,37 @@ pub fn serve(lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, 
 fn answer(
     from: &mut impl BufRead,
     lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>,
+    judge: impl Fn(&Pair, &mut dyn FnMut(&str)) -> Result<Value, Errors>,
 ) -> io::Result<bool> {
     let mut line = Vec::new();
     if from.read_until(b'\n', &mut line)? == 0 {
         return Ok(false);
     }
     let request: Request = serde_json::from_slice(&line)?;
-    let bytes = exactly(from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
-    let mut input = Input::new(request.name, bytes);
-    input.keep_lines = request.keep_lines;
-    let Request { language, emit, module, options, level, codegen_level, comments, processes, .. } = request;
-    let job = Job { input, language, emit, module, options, level, codegen_level, comments, processes };
-
+    let mut input = |name, length| {
+        let bytes = exactly(from, length).ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok::<_, io::Error>(Input::new(name, bytes))
+    };
     let tell = |reply: &Reply| -> io::Result<()> {
         let mut to = io::stdout().lock();
         serde_json::to_writer(&mut to, reply)?;
         writeln!(to)
     };
-    let (answer, bytes) = Answer::of(lower(&job, &mut |warning| drop(tell(&Reply::Warning(warning.to_owned())))));
+    let mut warn = |warning: &str| drop(tell(&Reply::Warning(warning.to_owned())));
+    let (answer, bytes) = match request {
+        Request::Lower(request) => {
+            let mut input = input(request.name, request.length)?;
+            input.keep_lines = request.keep_lines;
+            let ToLower { language, emit, module, options, level, codegen_level, comments, processes, .. } = request;
+            let job = Job { input, language, emit, module, options, level, codegen_level, comments, processes };
+            Answer::of(lower(&job, &mut warn))
+        }
+        Request::Judge(ToJudge { inputs: [ir, ptx], language, module, options, may_be_optimized }) => {
+            let (ir, ptx) = (input(ir.0, ir.1)?, input(ptx.0, ptx.1)?);
+            let pair = Pair { ir, language, module, ptx, options, may_be_optimized };
+            (Answer::of_judged(judge(&pair, &mut warn)), Vec::new())
+        }
+    };
     tell(&Reply::Answer(answer, bytes.iter().map(|bytes| bytes.len() as u64).collect()))?;
     bytes.iter().try_for_each(|bytes| io::stdout().write_all(bytes))?;
     io::stdout().flush().map(|()| true)

@@ -1,100 +1,37 @@
 //! The judgement of PTX by its IR, which LLVM reads in another process.
 
-use crate::{cli::CheckArgs, render};
+use std::sync::LazyLock;
+
 use ptx_atomics::{
-    check::order::{Fate, Judged, Judgement},
-    isolated::{self, Language, Stage},
-    judge::{Loss, Note},
-    llvm::inkwell::context::Context,
-    lowering::ptx::{Module, ModuleError, ModuleErrors},
-    order::{self, judge, operations, optimized},
-    pass::{Diagnostic, Errors, Input, Location, Settings},
+    check::order::Judged,
+    isolated::{self, Helper, Language, Pair},
+    pass::{Errors, Input},
 };
 
-/// What is done to memory and stands for no operation.
-const EFFECT: &str = "the PTX does to memory what the IR does not";
+use crate::{cli::CheckArgs, render};
 
-/// Judges PTX by IR, in another process.
+/// Whether this build reads IR.
+pub const READS_IR: bool = cfg!(feature = "llvm");
+
+/// Judges PTX by IR. Without LLVM, an installed command that has LLVM does it.
 pub fn of(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Judged, Errors> {
-    isolated::run(|text| render::say(&format!("warning: {text}")), || whole(args, ir, language, ptx))
+    let mut pair = Pair::new(ir.clone(), ptx.clone());
+    pair.language = language;
+    pair.module.clone_from(&args.module);
+    let cuda_atomics = if args.cuda_atomics { "on" } else { "off" };
+    pair.options = format!("default-scope={},cuda-atomics={cuda_atomics}", args.default_scope);
+    pair.may_be_optimized = args.optimize_atomics;
+    isolated::judge(&pair, |text| render::say(&format!("warning: {text}")))
 }
 
-/// The whole job, in the other process.
-fn whole(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Judged, Errors> {
-    let (text, module) = parse(ptx)?;
-    isolated::stage(Stage::Read);
-    let context = isolated::context();
-    let settings = Settings {
-        default_scope: Some(args.default_scope),
-        cuda_atomics: Some(args.cuda_atomics),
-        ..Settings::default()
-    };
-    let wanted = args.module.as_deref();
-    let operations = operations(&context, ir, language, &module, &settings, wanted)?;
-    // The process ends soon: to free what LLVM holds costs more than it gives.
-    std::mem::forget(context);
+/// The helper of a program with several threads: the program itself, if it has LLVM.
+static HELPER: LazyLock<Option<Helper>> = LazyLock::new(|| Helper::this_program().ok());
 
-    let mut judged = judge(&operations, &module, text)?;
-    // As the IR is, and as a compiler sees it after its own optimizer.
-    let levels = if args.optimize_atomics { &[None, Some(2)][..] } else { &[] };
-    for &level in levels {
-        if judged.is_kept() {
-            break;
-        }
-        let context = Context::create();
-        // What the target has no lowering for is not optimized, and stays as it was judged.
-        if let Ok(found) = optimized(&context, ir, language, &module, &settings, wanted, level) {
-            judged.accept(&found, &module, text)?;
-        }
+/// Judges PTX by IR in a program with several threads.
+pub fn in_thread(ir: Input, ptx: Input) -> Result<Judged, Errors> {
+    let pair = Pair::new(ir, ptx);
+    match &*HELPER {
+        Some(helper) => helper.judge(&pair, |_| ()),
+        None => isolated::judge(&pair, |_| ()),
     }
-    Ok(data(&judged))
-}
-
-/// The text of the PTX, and what it says.
-fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
-    let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
-    let text = ptx.text().ok_or_else(no_text)?;
-    let diagnostic = |ModuleError { line, reason, .. }| Diagnostic {
-        location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
-        ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
-    };
-    let module = text.parse().map_err(|ModuleErrors(errors)| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-    Ok((text, module))
-}
-
-/// The judgement as data.
-fn data(judged: &order::Judged<'_>) -> Judged {
-    let effects = judged.effects.iter().map(|(function, lines)| Judgement {
-        function: (*function).to_owned(),
-        operation: String::new(),
-        place: None,
-        fate: Fate::Lost(Loss::Effect),
-        reasons: vec![EFFECT.to_owned()],
-        notes: Vec::new(),
-        is_misplaced: false,
-        is_optimized: false,
-        lines: lines.clone(),
-    });
-    let operations = judged.operations.iter().map(|found| {
-        let judgement = found.judgement.clone().unwrap_or_default();
-        let fate = match (&found.judgement, judgement.loss()) {
-            (None, _) => Fate::NotJudged,
-            (Some(_), Some(loss)) => Fate::Lost(loss),
-            (Some(_), None) => Fate::Kept,
-        };
-        let notes = &judgement.notes;
-        Judgement {
-            function: found.function.to_owned(),
-            operation: found.named.operation.clone(),
-            place: found.named.location.as_ref().map(|at| (at.file.clone(), at.line, at.column)),
-            fate,
-            reasons: judgement.violations.iter().map(|violation| violation.reason.to_string()).collect(),
-            notes: notes.iter().map(|note| <&str>::from(note).to_owned()).collect(),
-            is_misplaced: notes.contains(&Note::Misplaced),
-            is_optimized: notes.contains(&Note::Optimized),
-            lines: judgement.lines,
-        }
-    });
-    let strange = judged.strange.iter().map(|(function, lines)| ((*function).to_owned(), lines.clone()));
-    Judged { operations: operations.chain(effects).collect(), strange: strange.collect() }
 }

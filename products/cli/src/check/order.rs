@@ -10,9 +10,6 @@ use ptx_atomics::{
 use serde::Serialize;
 use strum::EnumMessage;
 
-/// Whether this build reads IR.
-pub const READS_IR: bool = cfg!(feature = "llvm");
-
 /// The fate of one operation, for a machine.
 #[derive(Serialize)]
 struct JsonLine<'a> {

@@ -12,7 +12,7 @@ use ptx_atomics::{
     ptx::{Module as Ptx, ModuleError, Places, legality},
 };
 
-use super::{judged, order};
+use super::{cache, judged};
 use crate::{
     cli::{CheckArgs, CheckFormat},
     input::{self, Compile, Kind, Made},
@@ -114,7 +114,7 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
     };
     if let Some(path) = &args.ir {
         ir = Some(input::read(path)?);
-    } else if !order::READS_IR {
+    } else if !judged::READS_IR {
         // The IR beside the PTX is read if it can be.
         ir = None;
     }
@@ -194,7 +194,7 @@ fn of_ptx(
         ..Diagnostic::new(reason)
     };
     let errors = errors.into_iter().map(error).chain(unknown_parameters(args, &module)).collect();
-    let report = Check { ir: judged, ..check(args, &module) }.run();
+    let report = report(args, &Check { ir: judged, ..check(args, &module) }, text);
     (errors, Some(Module { origin: Origin::Ptx(Places::of(text), is_given), report }))
 }
 
@@ -216,7 +216,7 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
             Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
         };
         program.errors.extend(unread.into_iter().map(error));
-        let mut report = check(args, &module).run();
+        let mut report = report(args, &check(args, &module), &lines.ptx);
         if questions.has(Question::Async) {
             add(&mut report, assembly(std::iter::once(&lines)));
         }
@@ -227,6 +227,14 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
         program.modules.push(module);
     }
     Ok(Program { input: Some(input), ..program })
+}
+
+/// The report of a check of a text.
+fn report(args: &CheckArgs, check: &Check<'_>, text: &str) -> Report {
+    match &args.kernels.cache {
+        Some(folder) => cache::report(folder, check, text),
+        None => check.run(),
+    }
 }
 
 /// The check of a module, as the arguments ask for it.
@@ -248,8 +256,8 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
 }
 
 /// The report of a text of PTX, with all its lines.
-pub fn in_text(args: &CheckArgs, input: &Input) -> Option<Module> {
-    let (_, module) = of_ptx(args, input, None, true);
+pub fn in_text(args: &CheckArgs, input: &Input, judged: Option<&Judged>) -> Option<Module> {
+    let (_, module) = of_ptx(args, input, judged, true);
     let mut module = module.map(|module| Module { origin: Origin::Ptx(Places::of(""), true), ..module });
     module.iter_mut().for_each(|module| drop(module.allow(input)));
     module

@@ -142,6 +142,9 @@ pub struct KernelArgs {
     /// Write a baseline of what is found
     #[arg(long, value_name = "FILE", requires = "kernels")]
     pub write_baseline: Option<PathBuf>,
+    /// Keep reports in a folder, and read the report of a kernel that was checked before
+    #[arg(long, value_name = "DIR", requires = "kernels")]
+    pub cache: Option<PathBuf>,
     /// The emergency stop of the whole check.
     #[arg(skip)]
     pub stop: Stop,

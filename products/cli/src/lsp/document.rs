@@ -2,6 +2,7 @@
 
 use std::{
     ops::Range,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -68,6 +69,12 @@ impl Document {
     pub fn new(uri: Uri, version: i32, language: &'static Language, text: String) -> Self {
         let (is_outdated, said) = (Arc::default(), Mutex::default());
         Self { uri, version, language, text: Text::new(text), is_outdated, said }
+    }
+
+    /// The path of the file, if it is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        let is_file = self.uri.scheme().is_some_and(|scheme| scheme.as_str().eq_ignore_ascii_case("file"));
+        is_file.then(|| self.uri.path().as_estr().decode().into_string_lossy().into_owned().into())
     }
 
     /// Ends what goes on for this version.

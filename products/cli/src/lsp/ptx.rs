@@ -14,8 +14,9 @@ use serde_json::json;
 
 use super::document::{Document, Fix, How, Said};
 use crate::{
-    check::in_text,
+    check::{in_text, in_thread},
     cli::{CheckArgs, Cli, Command},
+    input::{self, IR_OF_TRITON},
 };
 
 /// Where the sections stand that rules are from.
@@ -37,13 +38,19 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
         }
     });
     let input = Input::new("document", text);
-    let module = in_text(&arguments(document, how), &input);
+    let judged = ir(document).and_then(|ir| in_thread(ir, input.clone()).ok());
+    let module = in_text(&arguments(document, how), &input, judged.as_ref());
     let views = module.iter().flat_map(|module| {
         let shown = module.document(&input);
         let all = module.report.kernels.iter().flat_map(|kernel| shown.views(kernel));
         all.filter(|view| view.finding.allowed.is_none()).map(|view| said(document, &view)).collect::<Vec<_>>()
     });
     errors.chain(views).collect()
+}
+
+/// The IR that a document was made of, as its name says.
+fn ir(document: &Document) -> Option<Input> {
+    input::read(&input::beside(&document.path()?, &[IR_OF_TRITON, "ll"])?).ok()
 }
 
 /// What `check` is told of a document.
@@ -71,9 +78,17 @@ fn said(document: &Document, view: &View<'_>) -> Said {
     let help = view.help.iter().map(|help| format!("help: {help}"));
     let message = [view.message.clone()].into_iter().chain(notes).chain(help).collect::<Vec<_>>().join("\n");
     let first = view.first.as_ref().map(|first| related(&document.uri, document.text.words(first.line)));
+    // The place of an operation is in the IR, and an instruction for it, if there is one, in the document.
+    let (line, message) = match (&view.finding.operation, view.finding.sites.first()) {
+        (Some(operation), site) => {
+            let place = view.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+            (site.map(|site| site.at.line), format!("{message}\n{place}{}", operation.text))
+        }
+        (None, _) => (view.place.as_ref().map(|place| place.line), message),
+    };
     let manual = || Some(CodeDescription { href: MANUAL.parse::<Uri>().ok()? });
     let diagnostic = Diagnostic {
-        range: document.text.words(view.place.as_ref().map_or(1, |place| place.line)),
+        range: document.text.words(line.unwrap_or(1)),
         severity: Some(severity(view.finding.severity)),
         code: rule.map(|rule| NumberOrString::String(rule.name().to_owned())),
         code_description: rule.and_then(|_| manual()),

@@ -1,0 +1,102 @@
+//! The judgement of PTX by its IR, which LLVM reads in a fork of this process.
+
+use ptx_atomics_common::helper::Pair;
+use ptx_atomics_llvm::{Diagnostic, Errors, Input, Location, inkwell::context::Context};
+use ptx_check::order::{Fate, Judged, Judgement};
+use ptx_judge::{Loss, Note};
+use ptx_lowering::ptx::{Module, ModuleError, ModuleErrors};
+
+use super::{
+    lower::run,
+    process::{Stage, stage},
+    work::context,
+};
+use crate::order::{self, operations, optimized};
+
+/// What is done to memory and stands for no operation.
+const EFFECT: &str = "the PTX does to memory what the IR does not";
+
+/// Judges PTX by its IR in a fork of this process, which must have one thread. LLVM's warnings go to `warn`.
+///
+/// # Errors
+/// An input that cannot be read; what ended LLVM or MLIR; and that this process has several threads.
+pub fn judge(pair: &Pair, warn: impl FnMut(&str)) -> Result<Judged, Errors> {
+    run(warn, || whole(pair))
+}
+
+/// The whole job, in the other process.
+fn whole(pair: &Pair) -> Result<Judged, Errors> {
+    let Pair { ir, language, ptx, .. } = pair;
+    let (text, module) = parse(ptx)?;
+    let settings = pair.settings()?;
+    stage(Stage::Read);
+    let context = context();
+    let wanted = pair.module.as_deref();
+    let operations = operations(&context, ir, *language, &module, &settings, wanted)?;
+    // The process ends soon: to free the memory of LLVM costs more than it gives.
+    std::mem::forget(context);
+
+    let mut judged = order::judge(&operations, &module, text)?;
+    // As the IR is, and as a compiler sees it after its own optimizer.
+    let levels = if pair.may_be_optimized { &[None, Some(2)][..] } else { &[] };
+    for &level in levels {
+        if judged.is_kept() {
+            break;
+        }
+        let context = Context::create();
+        // IR that the target has no lowering for is not optimized, and stays as it was judged.
+        if let Ok(found) = optimized(&context, ir, *language, &module, &settings, wanted, level) {
+            judged.accept(&found, &module, text)?;
+        }
+    }
+    Ok(data(&judged))
+}
+
+/// The text of the PTX, and what it says.
+fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
+    let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
+    let text = ptx.text().ok_or_else(no_text)?;
+    let diagnostic = |ModuleError { line, reason, .. }| Diagnostic {
+        location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
+        ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
+    };
+    let module = text.parse().map_err(|ModuleErrors(errors)| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
+    Ok((text, module))
+}
+
+/// The judgement as data.
+fn data(judged: &order::Judged<'_>) -> Judged {
+    let effects = judged.effects.iter().map(|(function, lines)| Judgement {
+        function: (*function).to_owned(),
+        operation: String::new(),
+        place: None,
+        fate: Fate::Lost(Loss::Effect),
+        reasons: vec![EFFECT.to_owned()],
+        notes: Vec::new(),
+        is_misplaced: false,
+        is_optimized: false,
+        lines: lines.clone(),
+    });
+    let operations = judged.operations.iter().map(|found| {
+        let judgement = found.judgement.clone().unwrap_or_default();
+        let fate = match (&found.judgement, judgement.loss()) {
+            (None, _) => Fate::NotJudged,
+            (Some(_), Some(loss)) => Fate::Lost(loss),
+            (Some(_), None) => Fate::Kept,
+        };
+        let notes = &judgement.notes;
+        Judgement {
+            function: found.function.to_owned(),
+            operation: found.named.operation.clone(),
+            place: found.named.location.as_ref().map(|at| (at.file.clone(), at.line, at.column)),
+            fate,
+            reasons: judgement.violations.iter().map(|violation| violation.reason.to_string()).collect(),
+            notes: notes.iter().map(|note| <&str>::from(note).to_owned()).collect(),
+            is_misplaced: notes.contains(&Note::Misplaced),
+            is_optimized: notes.contains(&Note::Optimized),
+            lines: judgement.lines,
+        }
+    });
+    let strange = judged.strange.iter().map(|(function, lines)| ((*function).to_owned(), lines.clone()));
+    Judged { operations: operations.chain(effects).collect(), strange: strange.collect() }
+}
