@@ -61,8 +61,11 @@ pub enum Assembled {
 pub struct Asynchronous {
     family: Family,
     modifiers: Vec<&'static str>,
+    /// The kind of each modifier.
+    kinds: Vec<ModifierKind>,
     arguments: Vec<(Role, Argument)>,
     requirement: Requirement,
+    scope: Option<Scope>,
 }
 
 impl Asynchronous {
@@ -83,7 +86,11 @@ impl Asynchronous {
     }
 
     fn of_row(row: &Row, modifiers: Vec<&'static str>, arguments: Vec<(Role, Argument)>) -> Self {
-        Self { family: row.family, requirement: row.requirement(&modifiers), modifiers, arguments }
+        let (family, requirement) = (row.family, row.requirement(&modifiers));
+        let kinds = modifiers.iter().map(|word| ModifierKind::of(word)).collect();
+        let mut form = Self { family, modifiers, kinds, arguments, requirement, scope: None };
+        form.scope = form.modifier(ModifierKind::Scope).and_then(|word| word.parse().ok());
+        form
     }
 
     fn of_family(family: Family, words: &[&str], operands: &[syntax::Operand<'_>]) -> Result<Self, String> {
@@ -129,7 +136,11 @@ impl Asynchronous {
 
     /// The first modifier of a kind.
     pub fn modifier(&self, kind: ModifierKind) -> Option<&'static str> {
-        self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
+        self.of_kind(kind).next()
+    }
+
+    fn of_kind(&self, kind: ModifierKind) -> impl Iterator<Item = &'static str> {
+        self.modifiers.iter().zip(&self.kinds).filter(move |(_, own)| **own == kind).map(|(word, _)| *word)
     }
 
     /// Whether a modifier is there, without its dot.
@@ -139,12 +150,12 @@ impl Asynchronous {
 
     /// The scope that is written.
     pub fn scope(&self) -> Option<Scope> {
-        self.modifier(ModifierKind::Scope)?.parse().ok()
+        self.scope
     }
 
     /// The state spaces that are written; of two, the first is that of the destination.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
-        kind::spaces(&self.modifiers)
+        self.of_kind(ModifierKind::Space).filter_map(|word| word.parse().ok())
     }
 
     /// How many CTAs take part: the number of `.cta_group::`.

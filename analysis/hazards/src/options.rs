@@ -46,7 +46,7 @@ impl Default for Budget {
             work: 4_000_000,
             search: SearchBudget::default(),
             run_steps: 200_000,
-            all_run_steps: 500_000,
+            all_run_steps: 250_000,
         }
     }
 }

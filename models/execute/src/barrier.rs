@@ -61,7 +61,7 @@ impl Machine<'_> {
         barrier.predicates += lanes.count_ones();
         barrier.aligned |= of.aligned;
         barrier.arrived.push((w, lanes, pc));
-        for lane in each(lanes) {
+        for lane in each(lanes).filter(|_| self.options.races) {
             let order = &mut cta.order[(warp.first + lane as u32) as usize];
             barrier.past.join(&order.clock);
             order.clock.advance();
@@ -167,7 +167,7 @@ impl Machine<'_> {
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
         for lane in each(lanes) {
             let order = &mut cta.order[(warp.first + lane as u32) as usize];
-            if releases {
+            if releases && self.options.races {
                 cluster.past.join(&order.clock);
                 order.clock.advance();
             }

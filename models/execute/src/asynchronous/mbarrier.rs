@@ -207,13 +207,15 @@ impl Machine<'_> {
         if of.bytes > 0 {
             self.expect(cta, at, key, of.bytes as i64);
         }
-        let cluster = self.cluster;
-        let before = cta.asynchronous.before.get(&at.thread).cloned();
+        let (cluster, races) = (self.cluster, self.options.races);
+        let before = cta.asynchronous.before.get(&at.thread).filter(|_| races).cloned();
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return 0 };
         let state = barrier.phase << 32 | barrier.pending;
         let order = &mut cta.order[at.thread as usize];
         let agent = order.clock.agent;
-        if of.releases {
+        if !races {
+            // Nothing looks at the order.
+        } else if of.releases {
             barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
             order.clock.advance();
         } else {
@@ -322,14 +324,16 @@ impl Machine<'_> {
 
     /// An arrival of operations that are complete.
     pub fn arrive_of_operation(&mut self, cta: &Cta, at: Lane, key: Key, past: &Past) {
-        let cluster = self.cluster;
+        let (cluster, races) = (self.cluster, self.options.races);
         let agent = cta.order[at.thread as usize].clock.agent;
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
             let name = self.name_of_shared(key.1);
             return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
         };
-        barrier.message.release(agent, Scope::Cluster, past, cluster);
-        barrier.order.join(past);
+        if races {
+            barrier.message.release(agent, Scope::Cluster, past, cluster);
+            barrier.order.join(past);
+        }
         if barrier.pending == 0 {
             let name = self.name_of_shared(key.1);
             let message = format!("one more arrives at the mbarrier `{name}`, and none is missing in its phase");
@@ -343,15 +347,17 @@ impl Machine<'_> {
     /// Bytes of an operation are complete: what it did, under the next number of the chain of the mbarrier.
     pub fn complete_bytes(&mut self, cta: &Cta, op: &Begun, key: Key, bytes: u64, (agent, epoch): (Agent, Epoch)) {
         let at = Lane { lane: 0, thread: op.thread, pc: op.pc, base: 0 };
-        let mut past = op.start.past().chains(cta.threads);
-        past.see(agent, epoch);
-        let cluster = self.cluster;
+        let (cluster, races) = (self.cluster, self.options.races);
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
             let name = self.name_of_shared(key.1);
             return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
         };
-        barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);
-        barrier.order.join(&past);
+        if races {
+            let mut past = op.start.past().chains(cta.threads);
+            past.see(agent, epoch);
+            barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);
+            barrier.order.join(&past);
+        }
         self.expect(cta, at, key, -i64::try_from(bytes).unwrap_or(i64::MAX));
         self.settle(key);
     }

@@ -80,8 +80,8 @@ pub struct SearchBudget {
 impl Default for SearchBudget {
     fn default() -> Self {
         Self {
-            trial_steps: 200_000,
-            steps: 400_000,
+            trial_steps: 100_000,
+            steps: 200_000,
             launch_steps: 2_000,
             launches: 4,
             fitting_launches: 16,

@@ -148,11 +148,20 @@ impl TensorMma {
         (cta, Cell::of(address).after(lane + self.part(column / columns), column % columns))
     }
 
+    /// The elements of D, one row after the other: their CTAs and their cells.
+    fn d_cells(&self, address: u32) -> impl Iterator<Item = (usize, Cell)> {
+        let Shape { m, n, .. } = self.product.shape;
+        let parts = self.layout.parts;
+        (0..m).flat_map(move |row| {
+            let (cta, lane) = self.row(row);
+            let first = move |part| Cell::of(address).after(lane + self.part(part), 0);
+            (0..parts).flat_map(move |part| (0..n / parts).map(move |column| (cta, first(part).after(0, column))))
+        })
+    }
+
     /// Everything of D that is written, and read before where the instruction accumulates.
     pub fn d_touched(&self, address: u32, output: &Output) -> Vec<(usize, Cell)> {
-        let Shape { m, n, .. } = self.product.shape;
-        let cells = (0..m * n).map(|i| self.d_cell(address, i / n, i % n));
-        cells.filter(|(cta, cell)| is_enabled(output, *cta, *cell)).collect()
+        self.d_cells(address).filter(|(cta, cell)| is_enabled(output, *cta, *cell)).collect()
     }
 
     /// Where 4 bytes of a row of A are, for each part of the columns: each has the whole of A.
@@ -182,28 +191,25 @@ impl TensorMma {
 
     /// Writes other numbers to D, without a product.
     pub fn stand_in(&self, step: u64, memories: &mut [&mut TensorMemory], address: u32, output: &Output) {
-        let Shape { m, n, .. } = self.product.shape;
-        for i in 0..m * n {
-            let (cta, cell) = self.d_cell(address, i / n, i % n);
+        self.d_cells(address).enumerate().for_each(|(element, (cta, cell))| {
             if let Some(memory) = memories.get_mut(cta)
                 && is_enabled(output, cta, cell)
             {
-                memory.set(cell, stand_in(step, i as u64) as u32);
+                memory.set(cell, stand_in(step, element as u64) as u32);
             }
-        }
+        });
     }
 
     /// Writes D. A has M rows and B has N rows, of K elements; with two CTAs, those of the second follow those of the first.
     /// The memories are by CTA.
     pub fn compute(&self, a: &[u64], b: &[u64], memories: &mut [&mut TensorMemory], address: u32, output: &Output) {
-        let Shape { m, n, .. } = self.product.shape;
         let product = Product { scale: output.scale, ..self.product };
         let old: Option<Vec<u64>> = output.accumulate.then(|| {
-            let cells = (0..m * n).map(|i| self.d_cell(address, i / n, i % n));
-            cells.map(|(cta, cell)| memories.get(cta).map_or(0, |memory| u64::from(memory.get(cell)))).collect()
+            self.d_cells(address)
+                .map(|(cta, cell)| memories.get(cta).map_or(0, |memory| u64::from(memory.get(cell))))
+                .collect()
         });
-        for (i, value) in product.multiply(a, b, old.as_deref()).into_iter().enumerate() {
-            let (cta, cell) = self.d_cell(address, i / n, i % n);
+        for ((cta, cell), value) in self.d_cells(address).zip(product.multiply(a, b, old.as_deref())) {
             if let Some(memory) = memories.get_mut(cta)
                 && is_enabled(output, cta, cell)
             {
