@@ -45,6 +45,8 @@ mod part;
 mod parts;
 #[cfg(feature = "llvm")]
 mod process;
+#[cfg(feature = "llvm")]
+mod serve;
 mod unoptimized;
 #[cfg(feature = "llvm")]
 mod work;
@@ -55,13 +57,12 @@ pub use self::elsewhere::judge;
 pub use self::elsewhere::{Started, lower, out_of_memory, serve, start, unoptimized};
 #[cfg(all(feature = "llvm", feature = "analysis"))]
 pub use self::judge::judge;
-#[cfg(feature = "mlir")]
-pub use self::mlir::{Device, named, translated};
 pub use self::unoptimized::{Site, Unoptimized};
 #[cfg(feature = "llvm")]
 pub use self::{
-    lower::{Started, lower, run, serve, start, unoptimized},
+    lower::{Started, lower, run, start, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
+    serve::serve,
     work::context,
 };
 pub use ptx_atomics_common::helper::{Emit, Helper, Job, Language, Lowered, Pair};

@@ -66,6 +66,8 @@ pub use ptx_races as races;
 #[cfg(feature = "analysis")]
 pub use ptx_solver as solver;
 
+#[cfg(all(feature = "mlir", target_os = "linux"))]
+mod device;
 #[cfg(all(feature = "helper", target_os = "linux"))]
 pub mod isolated;
 #[cfg(all(feature = "llvm", target_os = "linux"))]

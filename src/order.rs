@@ -18,6 +18,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ptx_atomics_common::helper::Language;
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings,
     inkwell::{OptimizationLevel, context::Context},
@@ -31,8 +32,7 @@ use ptx_lowering::{
 use ptx_optimize::Rewrites;
 
 #[cfg(feature = "mlir")]
-use crate::isolated;
-use crate::isolated::Language;
+use crate::device;
 
 /// The judgement of all operations of a source.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ fn of_mlir(
     };
     let operations = || {
         let mut module = mlir::read(&context, &lines)?;
-        let device = isolated::translated(&lines, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
+        let device = device::translated(&lines, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
         let [device] = &device[..] else {
             let names: Vec<_> = device.iter().filter_map(|device| device.name.as_deref()).collect();
             let message = format!("the input has several modules, and there is one PTX: {}", names.join(", "));
@@ -238,9 +238,9 @@ fn of_mlir(
     match &mut operations {
         Ok(functions) => {
             let found = functions.iter_mut().flat_map(|function| &mut function.named);
-            found.for_each(|operation| isolated::named(&mut operation.location, input));
+            found.for_each(|operation| device::named(&mut operation.location, input));
         }
-        Err(errors) => errors.iter_mut().for_each(|error| isolated::named(&mut error.location, input)),
+        Err(errors) => errors.iter_mut().for_each(|error| device::named(&mut error.location, input)),
     }
     operations
 }

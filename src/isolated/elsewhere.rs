@@ -69,7 +69,7 @@ impl Started {
 /// # Errors
 /// That there is no LLVM here.
 pub fn unoptimized(_: &Job) -> Result<Vec<Unoptimized>, Errors> {
-    Err(no_llvm("the check of what is no PTX"))
+    Err(no_llvm("the check of LLVM IR and MLIR"))
 }
 
 /// Nothing: only a program with LLVM serves.

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use ptx_atomics_common::helper::{Answer, Job, Lowered, Pair, as_data};
+use ptx_atomics_common::helper::{Answer, Job, Lowered, as_data};
 use ptx_atomics_llvm::{Diagnostic, Errors};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
 use super::{
     backend,
@@ -24,7 +23,8 @@ pub fn lower(job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Erro
     forked(job, &mut warn)
 }
 
-fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+/// The same for a helper.
+pub fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
     start(job)?.wait(job, warn)
 }
 
@@ -104,22 +104,4 @@ fn child<T: Serialize + DeserializeOwned>(
 
 fn no_process(error: io::Error) -> Diagnostic {
     Diagnostic::new(format!("cannot start a process: {error}"))
-}
-
-/// Makes this program a [`Helper`](super::Helper): call it at the beginning of `main`, before anything else. Where a helper was
-/// asked for, it does the jobs that it is given and ends the process; or else it does nothing.
-pub fn serve() {
-    ptx_atomics_common::helper::serve(forked, judged);
-}
-
-#[cfg(feature = "analysis")]
-fn judged(pair: &Pair, warn: &mut dyn FnMut(&str)) -> Result<Value, Errors> {
-    let judged = super::judge::judge(pair, warn)?;
-    serde_json::to_value(judged).map_err(|error| Diagnostic::new(error.to_string()).into())
-}
-
-#[cfg(not(feature = "analysis"))]
-fn judged(_: &Pair, _: &mut dyn FnMut(&str)) -> Result<Value, Errors> {
-    let help = "build it with the feature `analysis` of ptx-atomics";
-    Err(Diagnostic::new("the helper does not check").help(help).into())
 }

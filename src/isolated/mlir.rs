@@ -1,11 +1,8 @@
 //! MLIR to what is written.
 
 use ptx_atomics_common::helper::{Emit, Job, Lowered};
-use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Location, Options, Remark, inkwell::context::Context};
-use ptx_atomics_mlir::{
-    self as mlir, DeviceModule, Translated, each,
-    melior::ir::{Module, OperationRef},
-};
+use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Options, Remark, inkwell::context::Context};
+use ptx_atomics_mlir::{self as mlir, Translated, each, melior::ir::OperationRef};
 
 use super::{
     llvm_ir::{self, Finished, Lines},
@@ -13,6 +10,7 @@ use super::{
     process::{self, Stage},
     unoptimized::Unoptimized,
 };
+use crate::device::{Device, named, selected, translated};
 
 pub fn work(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     lower(job, llvm, only).map_err(|mut errors| {
@@ -42,42 +40,9 @@ pub fn unoptimized(job: &Job, llvm: &Context) -> Result<Vec<Unoptimized>, Errors
     })
 }
 
-/// Text in memory has no name for MLIR.
-pub fn named(location: &mut Option<Location>, input: &Input) {
-    if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
-        location.file = input.name().to_owned();
-    }
-}
-
 fn all_named(mut diagnostics: Vec<Diagnostic>, input: &Input) -> Vec<Diagnostic> {
     diagnostics.iter_mut().for_each(|diagnostic| named(&mut diagnostic.location, input));
     diagnostics
-}
-
-/// A device module as LLVM IR, before any of it is lowered, and what is asked of it.
-pub struct Device<'l> {
-    pub name: Option<String>,
-    pub options: Options,
-    pub translated: Translated<'l>,
-}
-
-/// The device modules of MLIR, or the one that is `wanted`, as LLVM IR.
-pub fn translated<'l>(
-    input: &Input,
-    module: &mut Module<'_>,
-    wanted: Option<&str>,
-    llvm: &'l Context,
-    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
-) -> Result<Vec<Device<'l>>, Errors> {
-    let device = selected(wanted, mlir::device_modules(module)?)?;
-    let device = each(device, |device| Ok((options(device.op())?, device)))?;
-    each(&device, |(options, device)| mlir::check(device.op(), options))?;
-    each(device, |(options, mut device)| {
-        mlir::expand(&mut device, &options)?;
-        let translated = mlir::llvm_ir(&mut device, llvm, input)?;
-        llvm::expand(&translated.module)?;
-        Ok(Device { name: device.name, options, translated })
-    })
 }
 
 fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
@@ -125,21 +90,6 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
         }
         all => all,
     }
-}
-
-/// The modules, or the one that is wanted.
-fn selected<'c, 'a>(
-    wanted: Option<&str>,
-    modules: Vec<DeviceModule<'c, 'a>>,
-) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
-    let Some(wanted) = wanted else { return Ok(modules) };
-    let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
-    let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_deref() == Some(wanted)).collect();
-    if found.is_empty() {
-        let help = if names.is_empty() { "the input has none".to_owned() } else { format!("the input has {names}") };
-        return Err(Diagnostic::new(format!("no gpu.module is named '{wanted}'")).help(help).into());
-    }
-    Ok(found)
 }
 
 /// What is asked of a module: by the job, or else by itself.

@@ -214,15 +214,15 @@ enum ptx_atomics_status ptx_atomics_lower(const struct ptx_atomics_session *sess
                                           struct ptx_atomics_result **result);
 
 /*
- Checks the PTX of any compiler: waits, barriers and proxy fences that asynchronous operations of its kernels lack. Each finding is a
- diagnostic; there is no output.
+ Checks the PTX of any compiler: waits and proxy fences that asynchronous operations of its kernels lack, data races, and barriers to
+ which not all threads come. Each finding is a diagnostic; there is no output.
 
  - `ptx`, `length`: the text.
  - `name`: what messages call it; NULL is "input".
  - `options`: what is known of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", of which kernel, "kernel=part of its name", and how
    the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
- - `milliseconds`: how long to look for executions in which a kernel goes wrong. With 0 none is looked for, and nothing is an error
-   but text that cannot be read: what may be wrong is "possible".
+ - `milliseconds`: the emergency stop of each kernel and question. Budgets count steps, so that it strikes on slow machines alone: 120000
+   is enough. With 0 no execution is looked for, and the only errors are about text that cannot be read.
  - `result`: as of ptx_atomics_lower.
 
  # Safety
@@ -234,6 +234,31 @@ enum ptx_atomics_status ptx_atomics_check(const char *ptx,
                                           const char *options,
                                           uint32_t milliseconds,
                                           struct ptx_atomics_result **result);
+
+/*
+ Checks PTX as ptx_atomics_check does, and the order and the scope of its atomics and fences against the IR that it was made of. Each
+ lost order is a diagnostic, too, at its place in the IR or in the source of the IR.
+
+ - `session`: of ptx_atomics_open; its helper reads the IR.
+ - `ir`, `ir_length`: LLVM IR as text or bitcode, or MLIR. `ir_name`: its name in messages; NULL is "input".
+ - `language`: a ptx_atomics_language.
+ - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as of ptx_atomics_check.
+
+ # Safety
+ `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or end with a NUL, `result`
+ is NULL or can be written.
+ */
+enum ptx_atomics_status ptx_atomics_check_with_ir(const struct ptx_atomics_session *session,
+                                                  const uint8_t *ir,
+                                                  size_t ir_length,
+                                                  const char *ir_name,
+                                                  unsigned int language,
+                                                  const char *ptx,
+                                                  size_t length,
+                                                  const char *name,
+                                                  const char *options,
+                                                  uint32_t milliseconds,
+                                                  struct ptx_atomics_result **result);
 
 /*
  The whole mapping as a target gets it. The result has one output, a text.

@@ -110,7 +110,7 @@ int main(int count, char **arguments) {
   EXPECT(ptx_atomics_check("\xff", 1, NULL, NULL, 0, &result), MISUSED, "UTF-8 from byte 0 on");
 
   EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_AUTO, LOST, &result), FAILED, "R19");
-  EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_LLVM, LOST, &result), FAILED, "line 2: an acquire");
+  EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_LLVM, LOST, &result), FAILED, "an access of scope gpu, not sys");
   EXPECT(check_with_ir(BAD, PTX_ATOMICS_LANGUAGE_AUTO, LOST, &result), FAILED, "a.ll");
   EXPECT(check_with_ir(GOOD, PTX_ATOMICS_LANGUAGE_AUTO, "odd", &result), FAILED, "a.ptx");
   EXPECT(check_with_ir(GOOD, 9, LOST, &result), MISUSED, "found 9");
