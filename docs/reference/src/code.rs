@@ -1,4 +1,4 @@
-//! The PTX of one operation, with what it differs in, costs and needs.
+//! The PTX of one operation, with its deviations, cost and requirements.
 
 use itertools::Itertools;
 use ptx_lowering::{
@@ -9,36 +9,36 @@ use ptx_lowering::{
     sass::{Family, Note, Sass},
 };
 
-/// What an operation becomes on a target by a strategy.
+/// The result of lowering an operation for a target with a strategy.
 pub struct Lowered {
-    /// PTX, or why there is none.
+    /// The PTX, or the reason why there is none.
     pub code: Result<Code, String>,
-    /// The names of what is otherwise than in the words of the operation, and of what ptxas does with it.
+    /// The names of deviations from the operation, and of effects of ptxas.
     pub notes: Vec<String>,
-    /// How many barriers are in its machine code; nothing where that was not measured.
+    /// The number of barriers in its machine code; `None` if it was not measured.
     pub heavy: Option<usize>,
-    /// The row of the ABI that it follows.
+    /// The row of the ABI that the code follows.
     pub row: Option<RowName>,
-    /// What its instructions need.
+    /// The forms of its instructions, which have requirements.
     pub forms: Vec<Form>,
 }
 
-/// PTX whose scope and space are [`SCOPE`], [`LEVEL`] and [`SPACE`], where they are those of the operation.
+/// PTX with [`SCOPE`], [`LEVEL`] and [`SPACE`] instead of the scope and space of the operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code {
-    /// Fences in front of the access, a line each.
+    /// The fences before the access, a line each.
     pub before: String,
-    /// The access, and what computes its value.
+    /// The access, and the computation of its value.
     pub access: String,
-    /// Fences behind it.
+    /// The fences after the access.
     pub behind: String,
 }
 
-/// The scope of the operation.
+/// The placeholder for the scope of the operation.
 pub const SCOPE: &str = "<.scope>";
-/// The level of a `membar` for the scope of the operation.
+/// The placeholder for the level of a `membar` with the scope of the operation.
 pub const LEVEL: &str = "<.level>";
-/// The state space of the operation; of generic addresses nothing.
+/// The placeholder for the state space of the operation; empty for generic addresses.
 pub const SPACE: &str = "<.space>";
 
 /// The level of `membar` for a scope.
@@ -50,12 +50,12 @@ fn level(scope: Scope) -> &'static str {
     }
 }
 
-/// Lowers an operation of any scope, also of one that the target lacks: that is the one which stands for it.
+/// Lowers an operation of any scope. A scope that the target lacks is replaced by [`standing_for`]'s scope.
 pub fn lowered(op: &AtomicOp, strategy: Strategy, target: &Target) -> Lowered {
     let lowering = match lower(op, &strategy.into(), target) {
         Ok(lowering) => lowering,
         Err(errors) => {
-            // The target stands in a column of its own.
+            // The target has a column of its own.
             let target = format!(", and the target is {target}");
             let code = Err(errors.iter().map(|error| error.to_string().replace(&target, "")).join("; "));
             return Lowered { code, notes: Vec::new(), heavy: None, row: None, forms: Vec::new() };
@@ -90,14 +90,14 @@ impl Code {
         Self { before: text(before), access: text(access), behind: text(behind) }
     }
 
-    /// The same code, if it is that of generic addresses when the state space is left out.
+    /// The code without the state space, for a comparison with the code for generic addresses.
     pub fn without_space(&self) -> Self {
         let text = |text: &str| text.replace(SPACE, "");
         Self { before: text(&self.before), access: text(&self.access), behind: text(&self.behind) }
     }
 }
 
-/// The text with the scope and the space of the operation as the words for them.
+/// The text with the placeholders instead of the scope and the space of the operation.
 fn general(text: String, op: &AtomicOp, target: &Target) -> String {
     let SyncScope::Threads(scope) = op.scope else { return text };
     let text = text.replace(&format!("membar{};", level(scope)), &format!("membar{LEVEL};"));
@@ -112,7 +112,7 @@ fn general(text: String, op: &AtomicOp, target: &Target) -> String {
     }
 }
 
-/// The scope that stands for another one on a target.
+/// The scope that replaces another one on a target.
 pub fn standing_for(scope: Scope, target: &Target) -> Scope {
     match scope {
         Scope::Cluster if !target.meets(Form::ClusterScope.requirement()) => Scope::Gpu,

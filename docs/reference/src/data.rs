@@ -1,7 +1,8 @@
-//! The tables of a chapter as a script, from which the page makes those that are asked for.
+//! The tables of a chapter as a script, from which the page builds the requested tables.
 //!
-//! Each text stands once, and numbers stand for it. A cell has lines, with code between backticks; `code 3` is the third code of the
-//! type. In `barriers`, a second line says where each number holds; in `notes`, each line begins with a name.
+//! Each text occurs once, and tables refer to it by number. A cell has lines, with code between backticks; `code 3` is
+//! the third code of the type. In `barriers`, a second line gives the places of each number; in `notes`, each line
+//! begins with a name.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,8 @@ use crate::{
     section::{Section, Table},
 };
 
-/// The script: it has the texts, and the types with their tables and codes. The first row of a table has the heads of its columns.
+/// The script: the texts, and the types with their tables and codes. The first row of a table has the headings of its
+/// columns.
 pub fn script(sections: &[Section]) -> String {
     let mut texts = Texts::default();
     let types = sections.iter().map(|section| texts.section(section)).collect_vec();
@@ -21,7 +23,7 @@ pub fn script(sections: &[Section]) -> String {
     format!("const reference = {};\n", json!({ "texts": texts, "types": types }))
 }
 
-/// The numbers of texts, in the order in which they were met.
+/// The numbers of texts, in the order of their first use.
 #[derive(Default)]
 struct Texts<'a> {
     numbers: HashMap<&'a str, usize>,

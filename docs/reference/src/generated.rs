@@ -1,11 +1,12 @@
-//! The parts of the documentation that are made of tables.
+//! The parts of the documentation that are generated from tables.
 
 use ptx_lowering::{Change, sass::Note};
 use strum::{EnumMessage, IntoEnumIterator};
 
 use crate::{RULES, overview};
 
-/// The parts by their files and names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+/// The generated parts, with their files and names. In a file, a part is between `<!-- generated: NAME -->` and `<!--
+/// end -->`.
 pub fn parts() -> [(&'static str, &'static str, String); 5] {
     [
         ("reference.md", "rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()),
@@ -16,7 +17,7 @@ pub fn parts() -> [(&'static str, &'static str, String); 5] {
     ]
 }
 
-/// The text of a file with its generated parts as they are now.
+/// The text of a file with its generated parts renewed.
 pub fn renewed(file: &str, text: &str) -> String {
     parts().iter().filter(|(of, ..)| *of == file).fold(text.to_owned(), |text, (_, name, part)| {
         let start = format!("<!-- generated: {name} -->\n");
@@ -31,9 +32,9 @@ fn notes() -> String {
     let row = |name: &str, message: Option<&str>| {
         format!("| <a id=\"{name}\"></a>`{name}` | {} |\n", message.unwrap_or_default())
     };
-    // What holds of whole families stands in the rules and in the column of the GPU.
+    // A note about whole families is in the rules and in the column of the GPU.
     let changes = Change::iter().filter(|change| *change != Change::BeforeMemoryModel);
     let changes = changes.map(|change| row(change.into(), change.get_message()));
     let notes = Note::iter().map(|note| row(note.into(), note.get_message()));
-    format!("| note | what it says |\n| --- | --- |\n{}", changes.chain(notes).collect::<String>())
+    format!("| note | meaning |\n| --- | --- |\n{}", changes.chain(notes).collect::<String>())
 }

@@ -1,7 +1,7 @@
-//! The reference of the book: every operation, type, ordering, scope, state space, strategy and family of GPUs, with the PTX
-//! that it becomes, what that needs and costs, and what other compilers give. What agrees stands in one row.
+//! The reference of the book: every operation, type, ordering, scope, state space, strategy and family of GPUs, with
+//! its PTX, the requirements and the cost of that PTX, and the results of other compilers. Equal results share a row.
 //!
-//! `docs/reference.md` says how the chapters are read; `scripts/book` has them made and puts them behind it.
+//! `docs/reference.md` explains the chapters; `scripts/book` generates them and inserts them after it.
 
 mod code;
 pub mod data;
@@ -31,28 +31,29 @@ pub use self::{
     targets::{TARGETS, target_names, targets},
 };
 
-/// What holds of all operations, and is in no row.
+/// The rules that apply to all operations, and are not in a row.
 pub const RULES: [&str; 5] = [
-    "An operation of scope `singlethread` is a relaxed one of scope `cta`; such a fence is nothing.",
+    "An operation of scope `singlethread` becomes a relaxed operation of scope `cta`; a fence becomes nothing.",
     "Scope `cluster` is `gpu` before sm_90 and PTX 7.8.",
     "Space `shared::cluster` needs sm_90 and PTX 7.8.",
-    "Space `const` has loads alone: it cannot be written while a kernel runs.",
-    "A `cmpxchg` that fails with a stronger ordering than it succeeds has both: PTX has one ordering for both.",
+    "Space `const` has only loads: it cannot be written while a kernel runs.",
+    "A `cmpxchg` whose failure ordering is stronger than its success ordering has both: PTX has one ordering for both.",
 ];
 
-/// The names of the chapters, which are those of the operations.
+/// The names of the chapters: the names of the operations.
 pub fn names() -> Vec<String> {
     operations().map(|operation| name(&operation)).unique().collect()
 }
 
-/// The types of most programs, in whose order chapters begin.
+/// The most common types, which come first in a chapter.
 const USUAL: [Type; 4] = [Type::I32, Type::I64, Type::F32, Type::F64];
 
-/// Writes the chapters into a folder, `NAME.md` and its tables in `NAME.js` each, and their names into `names` there, in order.
+/// Writes the chapters into a folder: `NAME.md` and its tables in `NAME.js` for each chapter, and the names of all
+/// chapters into `names`, in order.
 ///
 /// # Errors
 ///
-/// What the system says of a file that cannot be written.
+/// The error of the system if a file cannot be written.
 pub fn write(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let names = names();
@@ -64,7 +65,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     fs::write(folder.join("names"), names.join("\n") + "\n")
 }
 
-/// What is known of each type of an operation. What is asked for most stands first.
+/// The sections of an operation, one for each type. The most common types come first.
 fn sections(chapter: &str) -> Vec<Section> {
     let place = |operation: &Operation| {
         let ty = operation.access().map(|access| access.ty);
@@ -73,20 +74,20 @@ fn sections(chapter: &str) -> Vec<Section> {
     operations().filter(|operation| name(operation) == chapter).sorted_by_key(place).map(section).collect()
 }
 
-/// The chapter around the tables, as Markdown. The page makes them of its data, so that only those that are asked for are made.
+/// The chapter around the tables, as Markdown. The page builds the tables from its data, and only the requested ones.
 fn chapter(chapter: &str, sections: &[Section]) -> String {
     let operands = match chapter {
         "fence" => "",
         "load" => " The address is in `%a`, the result in `%d`.",
         "store" => " The address is in `%a`, the value in `%b`.",
         "cmpxchg" => {
-            " The address is in `%a`, what is compared in `%b`, the new value in `%c`, and the result in `%d`."
+            " The address is in `%a`, the expected value in `%b`, the new value in `%c`, and the result in `%d`."
         }
         _ => " The address is in `%a`, the value in `%b`, and the result in `%d`.",
     };
     let style = "<link rel=\"stylesheet\" href=\"../page/reference.css\">";
     let filter = filter(chapter, sections);
-    let without = "The tables need scripts. `ptx-atomics table --mcpu sm_90` prints what they have of a GPU.";
+    let without = "The tables need scripts. `ptx-atomics table --mcpu sm_90` prints their rows for a GPU.";
     let scripts = format!("<script src=\"{chapter}.js\"></script>\n<script src=\"../page/reference.js\"></script>\n");
     format!(
         "# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n\n<noscript>\n\n{without}\n\n</noscript>\n\n\
@@ -94,10 +95,10 @@ fn chapter(chapter: &str, sections: &[Section]) -> String {
     )
 }
 
-/// The first GPU that is shown without a wish for older ones: that with the memory model.
+/// The first GPU that is shown by default: the first one with the memory model.
 const FIRST: &str = "sm_70";
 
-/// The form that says which tables and rows are asked for.
+/// The form that selects tables and rows.
 fn filter(chapter: &str, sections: &[Section]) -> String {
     let gpus = target_names();
     let mut types = sections.iter().map(|section| section.title.clone()).filter(|title| title != chapter);
@@ -108,7 +109,8 @@ fn filter(chapter: &str, sections: &[Section]) -> String {
     let every = option("", "every one");
     let all = |names: &mut dyn Iterator<Item = String>| names.map(|name| option(&name, &name)).collect_vec();
     let any = |names: &mut dyn Iterator<Item = String>| [vec![every.clone()], all(names)].concat();
-    // The first of each is chosen where nothing is said: of the types one, since the tables of all are long.
+    // The first option of each field is the default. For types it is a single one, since the tables of all types are
+    // long.
     let fields = [
         select("GPU", [vec![option("old", &format!("{FIRST} and later"))], any(&mut gpus.iter().cloned())].concat()),
         select("type", [all(&mut types), vec![every.clone()]].concat()),

@@ -1,8 +1,8 @@
-//! The operations that the reference has, by name.
+//! The operations in the reference, with their names.
 
 use ptx_lowering::{Operation, Ordering, ptx::Space};
 
-/// Every operation on every type in global memory; of fences and of failure orderings, one stands for all.
+/// Every operation on every type in global memory; a single failure ordering stands for all.
 pub fn operations() -> impl Iterator<Item = Operation> {
     let is_shown = |operation: &Operation| !matches!(operation, Operation::CmpXchg { failure, .. } if *failure != Ordering::Relaxed);
     Operation::all(Space::Global).filter(is_shown)

@@ -1,7 +1,8 @@
-//! What other compilers give, as `scripts/scoreboard` measured it.
+//! The results of other compilers, as `scripts/scoreboard` measured them.
 //!
-//! The file `data/others.tsv` has a line for each result, which stands for all combinations of the values in its columns. A result
-//! is what the suite for other compilers says of a function, and the instructions of its PTX that order or access memory.
+//! The file `data/others.tsv` has a line for each result, which applies to all combinations of the values in its
+//! columns. A result is the verdict of the suite for other compilers on a function, and the instructions of its PTX
+//! that order or access memory.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,29 +21,29 @@ use crate::{
 
 const FILE: &str = include_str!("../data/others.tsv");
 
-/// A function of the suite, and what a compiler made of it.
+/// A function of the suite, with the result of a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The compiler, with its version.
     pub compiler: &'static str,
-    /// As `sm_90`.
+    /// The GPU, such as `sm_90`.
     pub gpu: &'static str,
-    /// As LLVM names it.
+    /// The ordering, with its name in LLVM.
     pub ordering: &'static str,
-    /// As PTX names it.
+    /// The scope, with its name in PTX.
     pub scope: &'static str,
-    /// As PTX names it.
+    /// The state space, with its name in PTX.
     pub space: &'static str,
     /// The name of a [`Grade`], or `not-judged`.
     pub verdict: &'static str,
-    /// Opcodes, with `loop(…)` around what is repeated.
+    /// Opcodes, with `loop(…)` around repeated ones.
     pub ptx: &'static str,
 }
 
-/// What was measured of each operation, by its types.
+/// The measurements for each operation, by its types.
 pub type ByOperation = BTreeMap<&'static str, BTreeMap<&'static str, Vec<Measured>>>;
 
-/// All that was measured.
+/// All measurements.
 pub fn measured() -> &'static ByOperation {
     static MEASURED: LazyLock<ByOperation> = LazyLock::new(read);
     &MEASURED
@@ -69,8 +70,8 @@ fn read() -> ByOperation {
     measured
 }
 
-/// Whether the reference has a function of the suite: a volatile one, one of scope singlethread, of a pointer, or with a failure ordering
-/// is left out.
+/// Whether the reference contains a function of the suite. It omits volatile functions, functions of scope
+/// singlethread, functions on pointers, and functions with a failure ordering.
 pub fn is_shown(cell: &Cell) -> bool {
     let fails = matches!(cell.op.operation, Operation::CmpXchg { failure, .. } if failure != Ordering::Relaxed);
     cell.form == Form::Plain
@@ -80,7 +81,7 @@ pub fn is_shown(cell: &Cell) -> bool {
         && !fails
 }
 
-/// What a compiler made of a function of the suite. The name of the compiler has its version.
+/// The result of a compiler for a function of the suite. The name of the compiler includes its version.
 pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured> {
     let AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) } = cell.op else { return None };
     let of_type = measured().get(&*name(&operation))?.get(&*cell.ty.ty.to_string())?;
@@ -89,9 +90,9 @@ pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured>
     of_type.iter().find(|one| (one.compiler, one.gpu, one.ordering, one.scope, one.space) == wanted)
 }
 
-/// What was measured of an operation.
+/// The measurements for an operation.
 pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> Option<Grid> {
-    // A fence stands with a type that it does not have.
+    // In the file, a fence has a type, though the operation has none.
     let ty = operation.access().map_or_else(|| "i32".to_owned(), |access| access.ty.to_string());
     let all = measured().get(&*name(operation))?.get(&*ty)?;
     let (orderings, spaces): (Vec<&str>, Vec<_>) =
@@ -117,10 +118,10 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
     Some(Grid::new(&columns, &["verdict", "PTX"], &lines))
 }
 
-/// The head of a column, and what it has of a function.
+/// The heading of a column, and its value for a function.
 type Part = (&'static str, fn(&Measured) -> &str);
 
-/// The columns that decide. The scope is the last.
+/// The columns that determine a result. The scope is the last.
 const COLUMNS: [Part; 5] = [
     ("compiler", |one| one.compiler),
     ("ordering", |one| one.ordering),
@@ -132,7 +133,7 @@ const COLUMNS: [Part; 5] = [
 fn columns(found: &[&Measured]) -> [Column; 5] {
     COLUMNS.map(|(head, part)| {
         let names = found.iter().map(|one| part(one).to_owned()).unique().sorted();
-        // sm_100 stands behind sm_90.
+        // sm_100 comes after sm_90.
         let names = names.sorted_by_key(|name| if head == "GPU" { name.len() } else { 0 }).collect();
         Column { head, names, is_range: head == "GPU" }
     })
@@ -143,7 +144,7 @@ fn place(one: &Measured, columns: &[Column]) -> Option<Coordinates> {
     columns.iter().zip(&COLUMNS).map(number).collect()
 }
 
-/// The places for which nobody asked, of scopes beside others that were: they divide no rows.
+/// The places without a measurement that differ from a measured place only in the scope: they do not split rows.
 fn open(columns: &[Column], asked: &BTreeSet<Coordinates>) -> BTreeSet<Coordinates> {
     let is_beside = |place: &Coordinates, other: &Coordinates| {
         place.split_last().map(|(_, front)| front) == other.split_last().map(|(_, front)| front)
@@ -152,7 +153,7 @@ fn open(columns: &[Column], asked: &BTreeSet<Coordinates>) -> BTreeSet<Coordinat
     places(columns).filter(is_open).collect()
 }
 
-/// The opcodes in a cell, with the words of the reference.
+/// The opcodes in a cell, with the placeholders of the reference.
 fn in_cell(ptx: &str, operation: &Operation) -> String {
     let bits = operation.access().map(|access| access.ty.bits().to_string()).unwrap_or_default();
     let words = [(".<scope>", SCOPE), (".<level>", LEVEL), (".<space>", SPACE), ("<bits>", &*bits)];
@@ -160,7 +161,7 @@ fn in_cell(ptx: &str, operation: &Operation) -> String {
     if ptx.is_empty() { String::new() } else { format!("`{ptx}`") }
 }
 
-/// The PTX of a function, or that of global memory where the state space is all that differs.
+/// The PTX of a function; if it differs from the PTX for global memory only in the state space, the latter.
 fn with_space(one: &Measured, found: &[&Measured]) -> &'static str {
     let is_same = |other: &&&Measured| {
         (other.compiler, other.ordering, other.gpu, other.scope) == (one.compiler, one.ordering, one.gpu, one.scope)

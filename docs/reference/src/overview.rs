@@ -1,5 +1,6 @@
-//! Tables of the whole mapping: every code sequence on one page, the chapter `docs/nvptx.md`, as AMDGPU's guide has one for its memory
-//! model; and what each operation is on each family of GPUs, in `docs/reference.md`.
+//! Tables of the whole mapping: every code sequence on one page, the chapter `docs/nvptx.md`, like the table for the
+//! memory model in the guide of AMDGPU; and the instruction for each operation on each family of GPUs, in
+//! `docs/reference.md`.
 
 use itertools::Itertools;
 use ptx_lowering::{
@@ -17,7 +18,7 @@ use crate::{
     targets::{TARGETS, targets as families},
 };
 
-/// The targets of the columns, with what each stands for.
+/// The targets of the columns, with the range of GPUs that each represents.
 const COLUMNS: [(&str, &str, &str); 3] =
     [("sm_60", "ptx90", "sm_60 to sm_62"), ("sm_70", "ptx90", "sm_70 to sm_89"), ("sm_90", "ptx90", "from sm_90 on")];
 
@@ -28,7 +29,7 @@ fn targets() -> impl Iterator<Item = (Target, &'static str)> {
     COLUMNS.into_iter().filter_map(target)
 }
 
-/// The operations of the rows: of read-modify-writes one that is an instruction, and one that is a loop.
+/// The operations of the rows; read-modify-writes are represented by a single instruction and by a loop.
 fn rows() -> Vec<(String, Operation)> {
     let access = Access::new(Space::Global, Type::I32);
     let cmpxchg = |failure| Operation::CmpXchg { access, failure };
@@ -59,7 +60,7 @@ pub fn sequences() -> String {
     lines.join("\n") + "\n"
 }
 
-/// LLVM's word for an ordering.
+/// The name of an ordering in LLVM.
 fn llvm(ordering: Ordering) -> String {
     if ordering == Ordering::Relaxed { "monotonic".into() } else { ordering.to_string() }
 }
@@ -72,7 +73,7 @@ fn cell(operation: Operation, ordering: Ordering, target: &Target) -> String {
     let text = [before, access, behind].join("\n");
     let is_loop = text.lines().any(|line| line.ends_with(':'));
     let is_shown = |line: &&str| {
-        // A modifier that is left open, such as `<.scope>`, stands for one.
+        // A placeholder for a modifier, such as `<.scope>`, counts as a modifier.
         let row = Mnemonic::of(&mnemonic(line).replace('<', ""));
         row.is_some_and(|row| row.order == Some(Order::Fence)) || !is_loop || line.contains(".cas.")
     };
@@ -88,14 +89,14 @@ fn mnemonic(line: &str) -> &str {
     line.split([' ', ';']).find(|word| !word.starts_with('@')).unwrap_or_default()
 }
 
-/// What scopes of LLVM become.
+/// The scope in PTX for each scope of LLVM.
 pub fn scopes() -> String {
     let mut lines = vec![
         format!("| syncscope | threads | {} |", targets().map(|(_, name)| name).join(" | ")),
         format!("| --- | --- |{}", " --- |".repeat(COLUMNS.len())),
     ];
     let named = [
-        (r#"none, `"system"`"#, "all, those of the host too", Scope::Sys),
+        (r#"none, `"system"`"#, "all, including the host", Scope::Sys),
         (r#"`"device"`"#, "of the GPU", Scope::Gpu),
         (r#"`"cluster"`"#, "of the cluster", Scope::Cluster),
         (r#"`"block"`"#, "of the CTA", Scope::Cta),
@@ -114,7 +115,8 @@ pub fn scopes() -> String {
     lines.join("\n") + "\n"
 }
 
-/// What each operation is on each family of GPUs with PTX 9.0, relaxed, of scope gpu and in global memory: types that agree are one row.
+/// The instruction for each operation on each family of GPUs with PTX 9.0, relaxed, of scope gpu and in global memory:
+/// types with equal results share a row.
 pub fn operations_by_family() -> String {
     let families: Vec<(Target, &str)> = families()
         .into_iter()
@@ -131,7 +133,7 @@ pub fn operations_by_family() -> String {
             None => rows.push((name, vec![ty], cells)),
         }
     }
-    // A family that is in all rows as the one before it has no column.
+    // A family with the same cells as the family before it has no column.
     let is_new = |family: &usize| *family == 0 || rows.iter().any(|(.., cells)| cells[*family] != cells[*family - 1]);
     let shown: Vec<usize> = (0..families.len()).filter(is_new).collect();
     let mut lines = vec![
@@ -144,7 +146,8 @@ pub fn operations_by_family() -> String {
     lines.join("\n") + "\n"
 }
 
-/// The instruction that an operation is or repeats, without its type, or `none`.
+/// The instruction of an operation, or the instruction that its loop repeats, without its type; `none` if there is no
+/// code.
 fn how(operation: Operation, target: &Target) -> String {
     let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
     let Lowered { code: Ok(Code { access, .. }), .. } = lowered(&op, Strategy::Recommended, target) else {

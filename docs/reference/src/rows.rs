@@ -1,22 +1,22 @@
-//! Tables with few rows: what agrees stands in one.
+//! Tables with few rows: equal results share a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
-/// The value of each column that decides, by its number.
+/// A place in a table: for each column that determines the result, the number of its value.
 pub type Coordinates = Vec<usize>;
 
-/// Places as few rows: each is all combinations of some values of each column.
+/// A set of places: all combinations of some values of each column.
 pub type Row = Vec<BTreeSet<usize>>;
 
-/// A column: its head, and the names of its values.
+/// A column: its heading, and the names of its values.
 pub struct Column {
-    /// The head.
+    /// The heading.
     pub head: &'static str,
     /// The names of all its values.
     pub names: Vec<String>,
-    /// Whether values that stand one behind the other are named by the first and the last.
+    /// Whether consecutive values are named by the first and the last.
     pub is_range: bool,
 }
 
@@ -52,12 +52,12 @@ impl Column {
     }
 }
 
-/// All places of a table whose columns have so many values.
+/// All places of a table with these columns.
 pub fn places(columns: &[Column]) -> impl Iterator<Item = Coordinates> {
     columns.iter().map(|column| 0..column.names.len()).multi_cartesian_product()
 }
 
-/// Places as few rows, in the order of the columns.
+/// A set of places as few rows, in the order of the columns.
 pub fn rows(places: &BTreeSet<Coordinates>) -> Vec<Row> {
     let mut by_first: BTreeMap<usize, BTreeSet<Coordinates>> = BTreeMap::new();
     for place in places {
@@ -74,17 +74,17 @@ pub fn rows(places: &BTreeSet<Coordinates>) -> Vec<Row> {
     by_rest.into_iter().flat_map(with_first).collect()
 }
 
-/// Whether a row stands for a place.
+/// Whether a row contains a place.
 pub fn is_in(place: &Coordinates, row: &Row) -> bool {
     place.iter().zip(row).all(|(value, set)| set.contains(value))
 }
 
-/// The places that a row stands for.
+/// The places that a row contains.
 pub fn places_of(row: &Row) -> impl Iterator<Item = Coordinates> {
     row.iter().map(|set| set.iter().copied()).multi_cartesian_product()
 }
 
-/// What places of a row have, in words: each value, and where it holds, if not everywhere.
+/// The values at the places of a row, as text: each value, with its places unless it applies to the whole row.
 pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> Option<String>) -> Vec<String> {
     let mut by_value: BTreeMap<String, BTreeSet<Coordinates>> = BTreeMap::new();
     for place in places_of(row) {
@@ -101,17 +101,17 @@ pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> O
     parts.map(part).collect()
 }
 
-/// A table as text: the heads of its columns, and its rows. Of cells, `data.rs` says how they are read.
+/// A table as text: the headings of its columns, and its rows. The format of cells is in `data.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// The heads of the columns.
+    /// The headings of the columns.
     pub head: Vec<String>,
     /// A cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// A table without the columns in front that say `all` in every row.
+    /// A table without the leading columns that have `all` in every row.
     pub fn new(columns: &[Column], others: &[&str], lines: &[(Row, Vec<String>)]) -> Self {
         let is_shown = |index: usize| lines.iter().any(|(row, _)| row[index].len() < columns[index].names.len());
         let shown: Vec<usize> = (0..columns.len()).filter(|index| is_shown(*index)).collect();

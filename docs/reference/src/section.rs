@@ -1,4 +1,4 @@
-//! What the chapter of an operation says of one type.
+//! The part of an operation's chapter for one type.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,13 +18,13 @@ use crate::{
     targets::{target_names, targets},
 };
 
-/// What is known of one type.
+/// The content of a section: the tables for one type.
 pub struct Section {
-    /// The type; of fences their name.
+    /// The type; for fences, their name.
     pub title: String,
-    /// What the forms of its instructions need.
+    /// The requirements of the forms of its instructions.
     pub needs: String,
-    /// A table for the orderings and the spaces that it names.
+    /// The tables, each for some orderings and spaces.
     pub tables: Vec<Table>,
     /// The code that the tables refer to, by its number from 1 on.
     pub codes: Vec<String>,
@@ -32,23 +32,23 @@ pub struct Section {
 
 /// A table for some orderings.
 pub struct Table {
-    /// The orderings for which it holds.
+    /// The orderings that the table applies to.
     pub orderings: Vec<Ordering>,
     /// The spaces of the addresses.
     pub spaces: Vec<Space>,
-    /// What it is about, in words.
+    /// The heading.
     pub head: String,
-    /// The rows of the ABI that are followed.
+    /// The rows of the ABI that the mapping follows.
     pub abi: String,
-    /// What `ptx-atomics` gives.
+    /// The results of `ptx-atomics`.
     pub own: Grid,
-    /// What other compilers give, if that was measured.
+    /// The results of other compilers, if they were measured.
     pub others: Option<Grid>,
-    /// The fields of the page that answers; nothing if it has another one for the same.
+    /// The query fields of the explorer page; empty for local memory.
     pub explorer: String,
 }
 
-/// So many statements stand in a table; more stand below it.
+/// The maximum number of lines of an access in a cell; longer code is below the table.
 const SHORT: usize = 4;
 
 /// The section on an operation and its type.
@@ -84,7 +84,7 @@ pub fn section(operation: Operation) -> Section {
     Section { title, needs, tables, codes }
 }
 
-/// The page that answers, with the operation set.
+/// The query fields of the explorer page that select the operation.
 fn explorer(operation: &Operation, ordering: Ordering) -> String {
     let ty = operation.access().map(|access| format!("&type={}&space={}", access.ty, access.space)).unwrap_or_default();
     format!("operation={}&ordering={ordering}{ty}", name(operation))
@@ -131,7 +131,7 @@ impl Cells {
                 scope: SyncScope::Threads(standing_for(scopes[scope], target)),
             };
             let mut cell = lowered(&op, strategies[strategy], target);
-            // What is the same without the space stands for generic addresses, too.
+            // Code that does not depend on the space is also the code for generic addresses.
             if spaces[space] == Space::Generic && operation != Operation::Fence {
                 let global = lowered(&AtomicOp { operation, ..op }, strategies[strategy], target);
                 if global.code.as_ref().ok().map(Code::without_space).as_ref() == cell.code.as_ref().ok() {
@@ -162,7 +162,8 @@ impl Cells {
         Grid::new(&self.columns, &["PTX", "barriers", "notes"], &lines.collect::<Vec<_>>())
     }
 
-    /// How many barriers there are. Where they differ, the least and the greatest number, and in a second line where each holds.
+    /// The number of barriers. If it varies in the row, the smallest and the greatest number, and in a second line the
+    /// places of each number.
     fn barriers(&self, row: &Row) -> String {
         let counts = by_place(row, &self.columns, |place| self.cells[place].heavy.map(|count| count.to_string()));
         let counts = counts.join("; ");
@@ -173,7 +174,7 @@ impl Cells {
         }
     }
 
-    /// The names of what is to be noted, and where it holds, a line each.
+    /// The names of the notes with their places, a line each.
     fn notes(&self, row: &Row) -> String {
         let names: BTreeSet<String> = places_of(row).flat_map(|place| self.cells[&place].notes.clone()).collect();
         let places = |name: &String| {
@@ -182,13 +183,13 @@ impl Cells {
         names.iter().flat_map(places).join("\n")
     }
 
-    /// The requirements of the forms, by the forms.
+    /// The requirements of the forms, with the names of the forms.
     fn forms(&self) -> impl Iterator<Item = (String, String)> {
         let forms = self.cells.values().flat_map(|cell| &cell.forms);
         forms.map(|form| (form.to_string(), form.requirement().to_string()))
     }
 
-    /// The rows of the ABI that are followed.
+    /// The rows of the ABI that the mapping follows.
     fn abi(&self) -> String {
         let is_followed = |name: &RowName| self.cells.values().any(|cell| cell.row.as_ref() == Some(name));
         let row = |row: &ptx_lowering::abi::Row| {
@@ -199,7 +200,7 @@ impl Cells {
     }
 }
 
-/// The space that stands for another one on a target.
+/// The space that replaces another one on a target.
 fn space_of(space: Space, target: &Target) -> Space {
     match space {
         Space::SharedCluster if !target.meets(ptx_lowering::Form::SharedCluster.requirement()) => Space::SharedCta,

@@ -2,8 +2,8 @@
 
 use ptx_lowering::Target;
 
-/// The families of GPUs, each by its first one, with PTX 9.0; sm_90 also as it is before the one-sided fences of PTX 8.6. With older
-/// PTX, forms that it lacks are replaced: what each type needs says which.
+/// The families of GPUs, each represented by its first GPU, with PTX 9.0; sm_90 is also listed without the one-sided
+/// fences of PTX 8.6. With older PTX, forms that it lacks are replaced; the requirements of each type name them.
 pub const TARGETS: [(&str, &str); 9] = [
     ("sm_20", "ptx90"),
     ("sm_32", "ptx90"),
@@ -22,7 +22,7 @@ pub fn targets() -> Vec<Target> {
     TARGETS.into_iter().filter_map(target).collect()
 }
 
-/// The names of the targets, with the PTX version where one GPU is two of them.
+/// The names of the targets; if a GPU has several targets, with the PTX version.
 pub fn target_names() -> Vec<String> {
     let name = |(sm, ptx): &(&str, &str)| match TARGETS.iter().filter(|(other, _)| other == sm).count() {
         1 => (*sm).to_owned(),

@@ -1,10 +1,10 @@
-//! The chapters that have tables of the code are as its tables are.
+//! The generated parts of the chapters are up to date.
 
 use std::{collections::BTreeSet, env, fs};
 
 use ptx_atomics_reference::generated::{parts, renewed};
 
-/// With `INSTA_UPDATE=always`, as for snapshots, the files are written again.
+/// With `INSTA_UPDATE=always`, as for snapshots, the test rewrites the files.
 #[test]
 fn generated_parts_are_new() {
     let files: BTreeSet<_> = parts().iter().map(|(file, ..)| *file).collect();

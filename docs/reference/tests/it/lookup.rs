@@ -1,4 +1,4 @@
-//! Whoever looks an operation up in the reference finds what the library makes of it, in one row.
+//! The lookup of an operation in the reference gives the library's result, in a single row.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use ptx_lowering::{
 use regex::{Captures, Regex};
 use strum::IntoEnumIterator;
 
-/// Whether a cell has a value: by its name, as one of a run of targets, or as one of all.
+/// Whether a cell contains a value: by its name, as part of a range of targets, or in `all`.
 fn lists(cell: &str, value: &str) -> bool {
     let names = target_names();
-    // A GPU that is there with two versions of PTX stands for both.
+    // The name of a GPU with two versions of PTX stands for both.
     let is_named =
         |name: &str, of: &String| of == name || of.strip_prefix(name).is_some_and(|rest| rest.starts_with(" with "));
     let first = |name: &str| names.iter().position(|of| is_named(name, of));
@@ -26,7 +26,7 @@ fn lists(cell: &str, value: &str) -> bool {
         })
 }
 
-/// The code in a cell, as it is for a scope and a space.
+/// The code in a cell, for a scope and a space.
 fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Target) -> String {
     let part = |part: &str| match part.strip_prefix("code ") {
         Some(number) => section.codes[number.parse::<usize>().expect("a number") - 1].clone(),
@@ -45,10 +45,10 @@ fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Targ
         .replace(SPACE, &space)
 }
 
-/// What stands for `<.scope>` and `<.level>`, by the scope.
+/// The replacements of `<.scope>` and `<.level>`, by scope.
 const SCOPES: [(&str, &str); 4] = [(".cta", ".cta"), (".cluster", ".gl"), (".gpu", ".gl"), (".sys", ".sys")];
 
-/// What a text has for a place: each value that holds everywhere, or where the place is.
+/// The values in a text that apply to a place: each value without places, or whose places include it.
 fn held(text: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
     let holds = |found: &Captures<'_>| {
         let places = found.get(2).map_or("", |places| places.as_str());
@@ -57,12 +57,12 @@ fn held(text: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
     values.captures_iter(text).filter(holds).map(|found| found[1].to_owned()).collect()
 }
 
-/// What the library knows of a lowering beside its code: how many barriers, and what is to be noted.
+/// The properties of a lowering besides its code: the number of barriers, and the notes.
 fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
     let family = Family::of(target.sm);
     let counts = family.and_then(|family| Sass::of_sequence(&lowering.sequence, family)).map(|sass| sass.counts());
     let barriers = counts.map(|counts| (counts.membar + counts.errbar + counts.cctl).to_string());
-    // These are said by the column of the GPU, and by a rule.
+    // The column of the GPU and a rule contain these.
     let is_elsewhere = |change: &Change| matches!(change, Change::BeforeMemoryModel | Change::ClusterAsGpu);
     let changes = lowering.changes.iter().filter(|change| !is_elsewhere(change)).map(ToString::to_string);
     let notes = family.into_iter().flat_map(|family| {
@@ -77,7 +77,7 @@ fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
     [barriers.into_iter().collect(), changes.chain(notes).collect()]
 }
 
-/// Looks everything up of an operation on some targets, and says how much was found.
+/// Looks up all results of an operation on some targets. Returns their number.
 fn check(operation: Operation, indices: &[usize]) -> usize {
     let section = section(operation);
     let counts = Regex::new(r"([0-9]+)(?: \(([^)]*)\))?(?:; |$)").expect("an expression");
@@ -117,7 +117,7 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
                     let notes = held(cell("notes"), &notes, &place)
                         .into_iter()
                         .filter(|note| !["combines", "loop"].contains(&&**note));
-                    // Behind the range of numbers stands where each holds.
+                    // The places of each number follow the range of numbers.
                     let barriers = cell("barriers").lines().last().unwrap_or_default();
                     let shown = [held(barriers, &counts, &place), notes.collect()];
                     assert_eq!(shown, known(&lowering, &target), "{operation:?} {ordering}: {place:?}");
@@ -145,7 +145,7 @@ fn what_is_looked_up_is_found() {
     assert!(check(find("cmpxchg", Type::I16), &[4, 7]) > 500);
 }
 
-/// What no row has, a rule says.
+/// Properties that are in no row are in a rule.
 #[test]
 fn the_rules_hold() {
     for of in targets() {
@@ -176,12 +176,12 @@ fn the_rules_hold() {
     }
 }
 
-/// Each GPU is as that of its family.
+/// Each GPU has the same results as its family.
 #[test]
 fn the_families_are_all() {
     let families = targets();
     let newest = families[0].ptx;
-    // Those that newer versions have are none of these families yet.
+    // The GPUs that need newer versions of PTX do not belong to these families yet.
     let known = Sm::all().filter(|sm| sm.lowest_ptx() <= newest);
     for own in known.map(|sm| Target::new(sm, Some(newest)).expect("the version has the GPU")) {
         let is_family = |family: &&Target| family.sm.number() <= own.sm.number() && family.ptx == newest;
@@ -196,7 +196,7 @@ fn the_families_are_all() {
     }
 }
 
-/// Each operation that LLVM and PTX have has a chapter.
+/// Each operation of LLVM and PTX has a chapter.
 #[test]
 fn the_chapters_are_all() {
     let names = ptx_atomics_reference::names();
@@ -204,7 +204,7 @@ fn the_chapters_are_all() {
     assert_eq!(names.len(), 4 + RmwOp::iter().count());
     let of: Vec<Operation> = Operation::all(Space::Global).collect();
     assert!(of.iter().all(|operation| names.contains(&name(operation))));
-    // The ordering of success is that of the heading.
+    // The ordering of success is the ordering of the heading.
     let failures: BTreeSet<String> = operations()
         .filter_map(|operation| match operation {
             Operation::CmpXchg { failure, .. } => Some(failure.to_string()),

@@ -1,4 +1,5 @@
-//! What the reference says of other compilers is whole. Whether it is so, tests/conformance.rs asks one of them.
+//! The results of other compilers in the reference are complete. Whether they are correct is checked by
+//! tests/conformance.rs for one of them.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +10,10 @@ use ptx_atomics_reference::{
 };
 use ptx_lowering::Target;
 
-/// A GPU, and the version of PTX.
+/// A GPU, with the version of PTX.
 type Gpu = (&'static str, &'static str);
 
-/// The compilers, for what they were asked, and whose LLVM IR they read.
+/// The compilers, their targets, and the version of the LLVM IR that they read.
 const ASKED: [(&str, &[Gpu], u32); 5] = {
     const OLD: [Gpu; 2] = [("sm_60", "ptx88"), ("sm_70", "ptx88")];
     const NEW: [Gpu; 3] = [("sm_80", "ptx90"), ("sm_90", "ptx90"), ("sm_100", "ptx90")];
